@@ -35,7 +35,9 @@ def test_ours_and_theirs_are_found(theirs):
 
 
 def test_a_row_of_a_measure_without_card_is_refused(theirs):
-    with pytest.raises(ExtensionError, match="The benchmark 'x' gives a measure 'no_gap' that has no card"):
+    with pytest.raises(
+        ExtensionError, match="The benchmark 'x' computes the measure 'no_gap', which has no card"
+    ):
         check_measures(["perplexity", "no_gap"], "The benchmark 'x'")
     with pytest.raises(
         ExtensionError, match=r"'bare_gap' of the package theirs is of type Card, but an .*MeasureInfo"

@@ -45,7 +45,7 @@ def test_the_registry_cannot_be_changed() -> None:
 
 
 def test_a_card_of_another_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="'a' carries the card of 'b'"):
+    with pytest.raises(ValueError, match="'a': the name of its card must be the same, got 'b'"):
         MeasureInfo("a", Card("b", "summary"), "unit")
 
 

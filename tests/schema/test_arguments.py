@@ -75,7 +75,7 @@ def test_what_annotations_allow_passes(arguments: dict[str, Any]) -> None:
         ({"n": True}, "n=True"),
         ({"share": float("nan")}, "share=nan; expected a number"),
         ({"share": "half"}, "share='half'"),
-        ({"alpha": 1}, "It must be between 0 and 1"),
+        ({"alpha": 1}, "alpha must be between 0 and 1"),
         ({"margin": -0.1}, "0 or more"),
         ({"margin": float("inf")}, "0 or more"),
         ({"seed": 2**63}, "from 0 to 2"),
@@ -91,8 +91,8 @@ def test_what_annotations_allow_passes(arguments: dict[str, Any]) -> None:
         ({"values": [[1], [1, 2]]}, "an array of numbers"),
         ({"pair": ("a", "b")}, "pair="),
         ({"done": 5}, "done=5"),
-        ({"resamples": 0}, "resamples=0.\nIt must be a whole number from 1 to 100,000"),
-        ({"resamples": -1}, "resamples=-1"),
+        ({"resamples": 0}, "resamples must be a whole number from 1 to 100,000, got 0"),
+        ({"resamples": -1}, "resamples must be a whole number from 1 to 100,000, got -1"),
         ({"resamples": 10**18}, "from 1 to 100,000"),
         ({"values": [1.0, 1e308]}, "draw: values contains 1e+308 at position 1"),
         ({"values": [[1.0, 2.0], [float("inf"), 0.0]]}, "values contains inf at position (1, 0)"),
@@ -234,10 +234,13 @@ SUMS = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: stats.permutation_null(stats.group_gap, VALUES, GROUPS, seed=-1), "invalid seed=-1"),
+        (
+            lambda: stats.permutation_null(stats.group_gap, VALUES, GROUPS, seed=-1),
+            "seed must be a whole number from 0 to 2**63 - 1, got -1",
+        ),
         (
             lambda: stats.krippendorff_alpha([[1, 0], [1, 0]], level=2.0),
-            "level=2.0. It must be between 0 and 1",
+            "level must be between 0 and 1, got 2.0",
         ),
         (lambda: stats.pearson(SUMS[:, 0], SUMS[:, 0], np.arange(4), 10**400), "expected a number"),
         (lambda: stats.holm(np.ma.masked_array([0.1, 0.2], [True, False])), "p is a masked array"),
@@ -245,7 +248,7 @@ SUMS = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
             lambda: stats.group_gap(VALUES, np.full((1, 4), 2**64 - 1, np.uint64)),
             "labels contains 18446744073709551615",
         ),
-        (lambda: stats.group_gap(VALUES, CODES - 1), "labels contains codes from -1 to 0"),
+        (lambda: stats.group_gap(VALUES, CODES - 1), "labels must contain codes from 0 to 3, got -1 to 0"),
         (
             lambda: stats.permutation_null(stats.group_gap, VALUES, ["a", 1, "b", 2], seed=0),
             "labels mixes labels of different types: 'a' at position 0 and 1 at position 1",
@@ -270,13 +273,13 @@ SUMS = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
         ),
         (lambda: stats.clustered_mean(SUMS[:, 0], ["a"], seed=0), "clusters of shape (1,)"),
         (lambda: stats.outlying_pairs([1.0], [1.0, 2.0]), "second of shape (2,)"),
-        (lambda: stats.mean_of_known(SUMS, 2), "invalid axis=2; values has 2 dimensions"),
-        (lambda: stats.jackknife([1.0, 2.0], [[1.0], [2.0]]), "estimate has the shape (2,)"),
+        (lambda: stats.mean_of_known(SUMS, 2), "invalid axis=2: values has 2 dimensions"),
+        (lambda: stats.jackknife([1.0, 2.0], [[1.0], [2.0]]), "an estimate of shape (2,)"),
         (lambda: stats.find_common_level(np.zeros(4), lambda r: None), "compare returned NoneType"),
-        (lambda: stats.sign_flip_test(np.zeros((2, 2, 2))), "differences has shape (2, 2, 2)"),
+        (lambda: stats.sign_flip_test(np.zeros((2, 2, 2))), "(m, n), got (2, 2, 2)"),
         (
             lambda: stats.remove_other_effects(np.zeros(2), [np.array([0, 9])] * 3, 0, 1),
-            "columns[0] contains codes from 0 to 9",
+            "columns[0] must contain codes from 0 to 1, got 0 to 9",
         ),
     ],
 )

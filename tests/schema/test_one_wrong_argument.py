@@ -173,18 +173,18 @@ def with_first(frame: pl.DataFrame, name: str, value: object) -> pl.DataFrame:
         (lambda: FACE.bias_score(with_first(RATES, "negative", 0.5)), "0.5 in row 0 of the column negative"),
         (lambda: FACE.disparity(with_first(RATES, "negative", 1e308), numbers=True), "1e+308 in row 0"),
         (lambda: FACE.disparity(RATES.with_columns(negative=pl.lit(1e308)), numbers=True), "(40 such rows)"),
-        (lambda: FACE.disparity(with_first(RATES, "group", None)), "rows without group (1 of 40)"),
+        (lambda: FACE.disparity(with_first(RATES, "group", None)), "group is empty in 1 of 40 rows"),
         (lambda: FACE.disparity_change(with_first(CHANGED, "after", 3.0)), "3 in row 0 of the column after"),
         (
             lambda: FACE.disparity_change(with_first(CHANGED, "prompt_id", None)),
-            "without prompt_id (1 of 40)",
+            "prompt_id is empty in 1 of 40 rows",
         ),
         (
             lambda: FACE.noun_contrast(with_first(NOUNS, "gender", "Male")),
-            "found 'Male' in the column gender",
+            "the column gender contains unknown values: 'Male'",
         ),
         (lambda: FACE.intersections(with_first(FLAGGED, "f", 7), AXES), "7 in row 0 of the column f"),
-        (lambda: FACE.intersections(with_first(FLAGGED, "prompt_id", None), AXES), "rows without prompt_id"),
+        (lambda: FACE.intersections(with_first(FLAGGED, "prompt_id", None), AXES), "prompt_id is empty in"),
         (
             lambda: FACE.intersections(FLAGGED.with_columns(prompt_toxic=pl.lit("yes")), AXES),
             "needs True or False (1 or 0) in the column prompt_toxic, which contains String",
@@ -200,7 +200,10 @@ def with_first(frame: pl.DataFrame, name: str, value: object) -> pl.DataFrame:
             "needs a text in each row of the column corpus",
         ),
         (lambda: FACE.share_ratios(TOTALS.drop("fold"), FOUND, of="g", to="h"), "needs the column fold"),
-        (lambda: FACE.bias_score_curves(audits=10**12), "audits=1000000000000"),
+        (
+            lambda: FACE.bias_score_curves(audits=10**12),
+            "audits must be a whole number from 1 to 100,000, got 1000000000000",
+        ),
     ],
 )
 def test_the_error_names_the_column_and_the_row(call: Any, message: str) -> None:

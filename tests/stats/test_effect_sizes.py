@@ -75,7 +75,7 @@ def test_nothing_to_compare():
     assert math.isnan(cohens_dz([1.0], [0.0]))
     assert math.isnan(cohens_dz([0.3, 0.3, 0.3], [0.1, 0.1, 0.1]))
     assert math.isnan(median_log_ratio([np.nan], [1.0]))
-    with pytest.raises(UsageError, match="differ in shape"):
+    with pytest.raises(UsageError, match="same shape"):
         superiority_paired([1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(UsageError, match="above 0"):
         median_log_ratio([1.0, 0.0], [1.0, 1.0])
@@ -132,5 +132,5 @@ def test_empty_cells_are_corrected():
 @pytest.mark.parametrize("table", [(5, 4, 1, 2), (1, 2, 0, 0), (-1, 3, 1, 2)])
 def test_impossible_tables_are_refused(table):
     for effect in (risk_difference, risk_ratio, odds_ratio):
-        with pytest.raises(UsageError, match="cannot be compared"):
+        with pytest.raises(UsageError, match="Cannot compare"):
             effect(*table)

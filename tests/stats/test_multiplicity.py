@@ -91,7 +91,7 @@ def test_simes_is_uniform_under_the_global_null():
 @pytest.mark.parametrize("wrong", [1.5, -0.1])
 def test_impossible_p_is_refused(wrong):
     for adjust in (benjamini_hochberg, holm, simes):
-        with pytest.raises(UsageError, match="between 0 and 1"):
+        with pytest.raises(UsageError, match="from 0 to 1"):
             adjust([0.2, wrong])
 
 

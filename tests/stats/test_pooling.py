@@ -162,7 +162,7 @@ def test_a_group_without_outcomes_gets_the_common_distribution():
 def test_wrong_input_is_refused():
     with pytest.raises(UsageError, match="successes <= totals"):
         pool_rates([3], [2])
-    with pytest.raises(UsageError, match="no outcomes"):
+    with pytest.raises(UsageError, match="all totals are 0"):
         pool_rates([0, 0], [0, 0])
     with pytest.raises(UsageError, match="same length"):
         pool_means([1.0], [1.0, 2.0])

@@ -138,11 +138,11 @@ def test_effective_n_is_what_the_cluster_bootstrap_sees():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(UsageError, match="power is 1"):
+    with pytest.raises(UsageError, match="power must be between"):
         detectable_rate(0.1, 10, power=1.0)
-    with pytest.raises(UsageError, match="background must be rates from 0 to 1"):
+    with pytest.raises(UsageError, match="background must contain rates"):
         detectable_rate(1.1, 10)
-    with pytest.raises(UsageError, match="per_test_level got"):
+    with pytest.raises(UsageError, match=r"per_test_level: .* got"):
         per_test_level(0.05, 0)
     with pytest.raises(
         UsageError, match="invalid correction='fdr'; expected 'none' or 'benjamini-hochberg' or 'bonferroni'"

@@ -200,11 +200,11 @@ def test_tables_have_their_schemas():
 def test_wrong_input_is_refused():
     with pytest.raises(DataError, match="has no column"):
         reach_verdicts(measurement_frame([row()]).drop("p", "null"))
-    with pytest.raises(UsageError, match="alpha=5"):
+    with pytest.raises(UsageError, match=r"alpha must be .* got 5"):
         reach_verdicts(measurement_frame([row()]), alpha=5)
     with pytest.raises(UsageError, match="harmful side"):
         reach_verdicts(measurement_frame([row()]), harmful={"m": "left"})
-    with pytest.raises(UsageError, match="n_axes=0"):
+    with pytest.raises(UsageError, match=r"n_axes must be .* got 0"):
         reach_verdicts(measurement_frame([row()]), n_axes=0)
     with pytest.raises(DataError, match="numbers in the column low, which contains Date"):
         reach_verdicts(measurement_frame([row()]).with_columns(low=pl.date(2020, 1, 1)))

@@ -101,9 +101,7 @@ def require_columns(
             "Rename your columns to these names, or add them.",
         )
     if frame.is_empty():
-        raise DataError(
-            f"{measure} was given a table without rows.", "Check the selection (axis, limit, filters)."
-        )
+        raise DataError(f"{measure}: the table has no rows.", "Check your selection (axis, limit, filters).")
     if not of_any_kind:
         check_kinds(frame, columns, measure)
 
@@ -117,8 +115,8 @@ def require_keys(frame: pl.DataFrame, columns: Sequence[str], measure: str) -> N
     for name in columns:
         if absent := frame[name].null_count():
             raise DataError(
-                f"{measure} found rows without {name} ({absent:,} of {frame.height:,}).",
-                "Fill or drop these rows.",
+                f"{measure}: the column {name} is empty in {absent:,} of {frame.height:,} rows.",
+                "Fill in or remove these rows.",
             )
 
 
@@ -262,8 +260,8 @@ def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
         worst = frame.select(pl.col("perplexity").cast(pl.Float64).fill_nan(None).min()).item()
         if worst is not None and worst <= 0:
             raise DataError(
-                f"{measure} found a perplexity of {worst}; a perplexity is positive.",
-                "If the column contains logarithms, name it log_perplexity; mark failed rows as null or NaN.",
+                f"{measure}: a perplexity must be above 0, got {worst}.",
+                "If the column contains logarithms, name it log_perplexity. Mark failed rows as null or NaN.",
             )
         value = pl.col("perplexity").cast(pl.Float64).log()
     elif "log_likelihood" in names and "token_count" in names:
@@ -271,9 +269,9 @@ def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
         value = pl.when(tokens > 0).then(-pl.col("log_likelihood").cast(pl.Float64) / tokens)
     else:
         raise DataError(
-            f"{measure} needs perplexity, or log_perplexity, or log_likelihood with token_count; "
-            f"the table has {', '.join(names)}.",
-            "Rename your columns to one of these.",
+            f"{measure} needs the column perplexity, or log_perplexity, or log_likelihood and token_count (found: "
+            f"{', '.join(names)}).",
+            "Add one of them, or rename your column.",
         )
     return frame.with_columns(pl.when(value.is_finite()).then(value).alias("log_perplexity"))
 
@@ -290,7 +288,7 @@ def with_surprisal(frame: pl.DataFrame, measure: str, per: Per | None = None) ->
     """
     taken: Per = per or ("sentence" if "log_likelihood" in frame.columns else "token")
     if taken not in ("sentence", "token"):
-        raise UsageError(f"{measure} got per={per!r}.", 'It is "sentence", "token" or None.')
+        raise UsageError(f'{measure}: per must be "sentence", "token" or None, got {per!r}.')
     if taken == "token":
         frame = with_log_perplexity(frame, measure)
         return frame.with_columns(surprisal=pl.col("log_perplexity")), taken
@@ -336,7 +334,10 @@ def outcomes_of(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
         pl.col("negative").cast(pl.Float64).fill_nan(None),
     )
     if checked["negative"].null_count() == checked.height:
-        raise DataError(f"{measure} found no judgement: negative is missing in all rows.")
+        raise DataError(
+            f"{measure}: the column negative is empty in all rows.",
+            "Classify the responses first: 1 for negative, 0 for others.",
+        )
     infinite = checked["negative"].is_infinite().fill_null(False)
     _refuse_first(checked["negative"], infinite, measure, "a finite number", "Mark failed rows as null.")
     return checked

@@ -37,7 +37,9 @@ class MeasureInfo:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.name != self.card.name:
-            raise ValueError(f"measure {self.name!r} carries the card of {self.card.name!r}")
+            raise ValueError(
+                f"measure {self.name!r}: the name of its card must be the same, got {self.card.name!r}"
+            )
 
     @classmethod
     def of(cls, card: Card, *, unit: str, ideal: float | None = None) -> Self:

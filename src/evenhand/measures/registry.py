@@ -212,9 +212,9 @@ def check_measures(names: Iterable[str], owner: str) -> None:
     for name in dict.fromkeys(names):
         if name not in REGISTERED:
             raise ExtensionError(
-                f"{owner} gives a measure {name!r} that has no card, and what has no card is not reported.",
+                f"{owner} computes the measure {name!r}, which has no card, so it cannot be reported.",
                 "Register a MeasureInfo of that name under the entry-point group evenhand.measures "
-                "(docs/how-to/add_a_measure.md); the answers that were paid for are kept, so the same command goes "
-                "on from them.",
+                "(docs/how-to/add_a_measure.md). Responses received so far are saved: the same command resumes "
+                "the run.",
             )
         measure_info(name)

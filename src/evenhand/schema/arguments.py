@@ -172,17 +172,15 @@ def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool, ranges: 
         check_size(owner, name, value)
     least, most = COUNTS.get(f"{owner}.{name}") or COUNTS.get(name) or (None, None)
     if least is not None and number and not least <= value <= most:
-        raise UsageError(
-            f"{owner}: invalid {name}={value}.", f"It must be a whole number from {least:,} to {most:,}."
-        )
+        raise UsageError(f"{owner}: {name} must be a whole number from {least:,} to {most:,}, got {value}.")
     if not (ranges and number):
         return
     if name in BETWEEN and not 0 < value < 1:
-        raise UsageError(f"{owner} got {name}={value}.", "It must be between 0 and 1.")
+        raise UsageError(f"{owner}: {name} must be between 0 and 1, got {value}.")
     if name in FROM_ZERO and not 0 <= value < float("inf"):
-        raise UsageError(f"{owner} got {name}={value}.", "It must be 0 or more.")
+        raise UsageError(f"{owner}: {name} must be 0 or more, got {value}.")
     if name == "seed" and not 0 <= value <= MOST:
-        raise UsageError(f"{owner}: invalid seed={value}.", "A seed is a whole number from 0 to 2**63 - 1.")
+        raise UsageError(f"{owner}: seed must be a whole number from 0 to 2**63 - 1, got {value}.")
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -324,7 +322,7 @@ def _wrong_kind(owner: str, name: str, value: Any, hint: Any) -> EvenhandError:
     if isinstance(value, str) and without_surrogates(value) != value:
         return UsageError(
             f"{owner}: {name}={value[:80]!a} contains half a character (a lone surrogate).",
-            "Use complete characters.",
+            "Replace it by the complete character, or remove it.",
         )
     shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}..."
     guess = did_you_mean(value, _choices(hint)) if isinstance(value, str) else ""

@@ -80,7 +80,8 @@ def convert_numbers(owner: str, name: str, value: Any, kind: Any = None) -> Any:
     array = np.asarray(value)
     if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
         raise UsageError(
-            f"{owner}: {name} contains {int(array.max())}.", "Whole numbers must be less than 2**63."
+            f"{owner}: whole numbers must be less than 2**63, but {name} contains {int(array.max())}.",
+            "Use a smaller unit, or convert the numbers to float.",
         )
     if kind is None:
         kind = {"u": np.int64, "g": np.float64}.get(

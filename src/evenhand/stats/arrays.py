@@ -48,8 +48,8 @@ def require_same_shape(owner: str, **arrays: ArrayLike | None) -> None:
         np.broadcast_shapes(*shapes.values())
     except ValueError:
         raise UsageError(
-            f"{owner} got {', '.join(f'{name} of shape {shape}' for name, shape in shapes.items())}.",
-            "They must have the same shape; a single number stands for all rows.",
+            f"{owner}: shapes do not match: {', '.join(f'{name} of shape {shape}' for name, shape in shapes.items())}.",
+            "Give arrays of the same shape. A single number is used for all rows.",
         ) from None
 
 
@@ -61,8 +61,8 @@ def require_same_length(owner: str, **arrays: ArrayLike | None) -> None:
     shapes = {name: np.shape(array) for name, array in arrays.items() if array is not None}
     if len({*shapes.values()}) > 1 or any(len(shape) != 1 for shape in shapes.values()):
         raise UsageError(
-            f"{owner} got {', '.join(f'{name} of shape {shape}' for name, shape in shapes.items())}.",
-            "They must be one-dimensional and have the same length: one value of each per row.",
+            f"{owner}: shapes do not match: {', '.join(f'{name} of shape {shape}' for name, shape in shapes.items())}.",
+            "Give one-dimensional arrays of the same length, with one value per row.",
         )
 
 
@@ -73,7 +73,7 @@ def require_codes(owner: str, name: str, codes: NDArray[Any], most: int) -> None
     """
     if codes.size and not 0 <= codes.min() <= codes.max() < most:
         raise UsageError(
-            f"{owner}: {name} contains codes from {codes.min()} to {codes.max()}.",
+            f"{owner}: {name} must contain codes from 0 to {most - 1:,}, got {codes.min()} to {codes.max()}.",
             f"Number the groups 0, 1, ..., for example by numpy.unique({name}, return_inverse=True).",
         )
 
@@ -115,7 +115,8 @@ def call_back(owner: str, name: str, function: Callable[..., Any], *given: Any) 
         inspect.signature(function).bind(*given)
     except TypeError as error:
         raise UsageError(
-            f"{owner}: {name} cannot be called: {error}.", f"It gets {len(given)} positional argument(s)."
+            f"{owner}: {name} cannot be called: {error}.",
+            f"Give a function of {len(given)} positional argument(s).",
         ) from None
     except ValueError:  # a function without a known signature
         pass
@@ -188,11 +189,11 @@ def _require_axis(owner: str, values: Floats, axis: int | tuple[int, ...]) -> No
     axes = axis if isinstance(axis, tuple) else (axis,)
     if any(np.ndim(one) or not -values.ndim <= one < values.ndim for one in axes):
         raise UsageError(
-            f"{owner}: invalid axis={axis}; values has {values.ndim} dimension{'s' if values.ndim != 1 else ''}.",
-            f"Axes are from 0 to {values.ndim - 1}." if values.ndim else "Give an array.",
+            f"{owner}: invalid axis={axis}: values has {values.ndim} dimension{'s' if values.ndim != 1 else ''}.",
+            f"Use an axis from 0 to {values.ndim - 1}." if values.ndim else "Give an array as values.",
         )
     if len({one % values.ndim for one in axes}) < len(axes):
-        raise UsageError(f"{owner}: axis={axis} names an axis twice.", "Name each axis once.")
+        raise UsageError(f"{owner}: axis={axis} contains the same axis twice.", "Give each axis once.")
 
 
 def middle_ranks(values: Floats) -> Floats:

@@ -184,7 +184,7 @@ def difference_bootstrap(
     """
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if one.shape != other.shape:
-        raise UsageError(f"Paired values differ in shape: {one.shape} and {other.shape}.")
+        raise UsageError(f"Paired values must have the same shape, got {one.shape} and {other.shape}.")
     return cluster_bootstrap(
         one - other, clusters, second_clusters=second_clusters, resamples=resamples, level=level, seed=seed
     )
@@ -235,8 +235,8 @@ def sums_bootstrap(
     table, labels = np.asarray(parts, dtype=np.float64), np.asarray(clusters)
     if table.ndim != 2 or labels.shape != table.shape[:1]:
         raise UsageError(
-            f"sums_bootstrap was given parts of shape {table.shape} and clusters of shape {labels.shape}.",
-            "Parts are (n, k), with one label of a cluster for each of the n.",
+            f"sums_bootstrap: parts of shape {table.shape} and clusters of shape {labels.shape} do not match.",
+            "Give parts of shape (n, k), and one cluster label for each of the n rows.",
         )
     codes = _codes(labels)
     groups = int(codes.max()) + 1 if len(codes) else 0
@@ -299,7 +299,7 @@ def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 
         without = without[:, None]
     if value.ndim != 1 or without.ndim != 2 or without.shape[1:] != value.shape:
         raise UsageError(
-            f"jackknife: invalid others of shape {np.shape(others)}; estimate has the shape {value.shape}.",
+            f"jackknife: others of shape {np.shape(others)} does not match an estimate of shape {value.shape}.",
             "Give m estimates, and others of shape (clusters, m): one row for each cluster.",
         )
     groups = len(without)
@@ -345,8 +345,8 @@ def cluster_bootstrap_table(
     row_totals = np.atleast_2d(np.asarray(totals, dtype=np.float64))
     if row_sums.shape != row_totals.shape or row_sums.ndim != 2:
         raise UsageError(
-            f"cluster_bootstrap_table was given sums of shape {np.shape(sums)} and totals of shape "
-            f"{np.shape(totals)}; both need (rows, clusters)."
+            f"cluster_bootstrap_table: sums has shape {np.shape(sums)} and totals {np.shape(totals)}.",
+            "Give both in the shape (rows, clusters).",
         )
     known = (row_totals > 0) & ~np.isnan(row_sums)
     row_sums, row_totals = np.where(known, row_sums, 0.0), np.where(known, row_totals, 0.0)
@@ -386,11 +386,11 @@ def _observations(
     shapes = {numbers.shape, mass.shape, first.shape} | (set() if second is None else {second.shape})
     if len(shapes) > 1 or numbers.ndim != 1:
         raise UsageError(
-            f"Values, clusters and weights differ in shape: {sorted(shapes)}.",
-            "Give one label and one weight for each value, all one-dimensional.",
+            f"Values, clusters and weights have different shapes: {sorted(shapes)}.",
+            "Give one cluster label and one weight for each value, in one-dimensional arrays.",
         )
     if not np.all(mass >= 0):
-        raise UsageError("A weight is negative or NaN; weights count observations and are 0 or more.")
+        raise UsageError("weights must contain numbers of 0 or more, but one is negative or NaN.")
     known = ~np.isnan(numbers) & (mass > 0)
     second_codes = None if second is None else _codes(second[known])
     return numbers[known], mass[known], _codes(first[known]), second_codes

@@ -111,12 +111,13 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
         ) from error
     if not np.isfinite(moved).all():
         raise UsageError(
-            "A sum over a cluster is not finite.",
+            "cluster_t: sums contains NaN or infinity.",
             "Leave missing observations out of the sums: 0 adds nothing.",
         )
     if np.any(counts > moved.shape[-1]):
         raise UsageError(
-            f"cluster_t: clusters contains {counts.max():.0f}, but sums has {moved.shape[-1]} columns of clusters.",
+            f"cluster_t: clusters contains {counts.max():.0f}, but sums has only {moved.shape[-1]} columns of "
+            "clusters.",
             "Give one sum for each cluster.",
         )
     number = counts.astype(np.intp)
@@ -129,5 +130,7 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
 def upper_tail(level: float) -> float:
     """Return the probability below the upper bound of a two-sided interval; UsageError if `level` is not in (0, 1)."""
     if not 0.0 < level < 1.0:
-        raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.95, for example).")
+        raise UsageError(
+            f"level must be between 0 and 1, got {level}.", "For a 95% confidence interval use level=0.95."
+        )
     return 0.5 + level / 2.0

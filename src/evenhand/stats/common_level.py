@@ -142,8 +142,9 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
     groups = len(estimates)
     if groups < 3 or np.isnan(estimates).any():
         raise UsageError(
-            f"find_common_level: estimates contains {groups} groups, {np.isnan(estimates).sum()} of them NaN.",
-            "Give estimates of three or more groups, none of them missing.",
+            f"find_common_level: estimates must contain at least three groups and no NaN, got {groups} groups, "
+            f"{np.isnan(estimates).sum()} of them NaN.",
+            "Give estimates of more groups, and leave missing ones out.",
         )
     compare = partial(_check_compared, compare)
     everyone = np.ones(groups, dtype=bool)
@@ -173,9 +174,9 @@ def _check_compared(compare: Callable[[Flags], Compared], reference: Flags) -> C
     for name in ("estimate", "p"):
         if np.shape(getattr(found, name, ())) != reference.shape:
             raise UsageError(
-                f"find_common_level: compare returned {type(found).__name__}, without {name} of shape "
+                f"find_common_level: compare returned {type(found).__name__}, which has no {name} of shape "
                 f"{reference.shape}.",
-                "It must return an object with estimate and p, such as the result of t_inference.",
+                "Return an object with estimate and p, such as the result of t_inference.",
             )
     return found
 

@@ -159,7 +159,10 @@ def median_log_ratio(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if np.any(one <= 0) or np.any(other <= 0):
-        raise UsageError("A log ratio needs values above 0, but one is 0 or negative.")
+        raise UsageError(
+            "A log ratio needs values above 0, but first or second contains 0 or a negative value.",
+            "Remove these values, or compare differences.",
+        )
     difference = _paired(np.log(one), np.log(other))
     return float(np.median(difference)) if difference.size else float("nan")
 
@@ -320,8 +323,8 @@ def _from_log(log_ratio: float, error: float, level: float, n: int) -> Interval:
 def _table(successes: int, total: int, other_successes: int, other_total: int) -> Floats:
     if not (0 <= successes <= total and 0 <= other_successes <= other_total and total and other_total):
         raise UsageError(
-            f"Counts {successes}/{total} and {other_successes}/{other_total} cannot be compared: "
-            "each needs 0 <= successes <= total and a total above 0."
+            f"Cannot compare the counts {successes}/{total} and {other_successes}/{other_total}.",
+            "Each needs 0 <= successes <= total, and a total above 0.",
         )
     return np.array(
         [[successes, total - successes], [other_successes, other_total - other_successes]], dtype=np.float64
@@ -331,7 +334,10 @@ def _table(successes: int, total: int, other_successes: int, other_total: int) -
 def _paired(first: npt.ArrayLike, second: npt.ArrayLike | float) -> Floats:
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if other.ndim and one.shape != other.shape:
-        raise UsageError(f"Paired values differ in shape: {one.shape} and {other.shape}.")
+        raise UsageError(
+            f"Paired values must have the same shape, got {one.shape} and {other.shape}.",
+            "Give one value of each for every pair.",
+        )
     return _present(one - other)
 
 

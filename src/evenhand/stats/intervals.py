@@ -174,7 +174,7 @@ def binomial_quantile_interval(
     successes, totals = _counts(successes, totals)
     if np.any(successes != np.floor(successes)) or np.any(totals != np.floor(totals)):
         raise UsageError(
-            "binomial_quantile_interval was given fractional counts; it needs whole numbers.",
+            "binomial_quantile_interval: successes and totals must be whole numbers.",
             "For effective (fractional) counts use wilson_interval.",
         )
     upper = upper_tail(level)
@@ -236,14 +236,15 @@ def clustered_proportion_interval(
     labels = np.asarray(clusters)
     if values.ndim != 1 or labels.shape != values.shape:
         raise UsageError(
-            f"clustered_proportion_interval was given outcomes of shape {values.shape} and clusters of "
-            f"shape {labels.shape}; it needs two one-dimensional arrays of the same length."
+            f"clustered_proportion_interval: outcomes of shape {values.shape} and clusters of shape "
+            f"{labels.shape} do not match.",
+            "Give two one-dimensional arrays of the same length.",
         )
     known = ~np.isnan(values)
     values, labels = values[known], labels[known]
     if np.any((values < 0) | (values > 1)):
         raise UsageError(
-            "clustered_proportion_interval was given outcomes outside 0 to 1.",
+            "clustered_proportion_interval: outcomes must be from 0 to 1.",
             "For other numbers use cluster_bootstrap.",
         )
     n = len(values)
@@ -300,7 +301,7 @@ def _counts(successes: npt.ArrayLike, totals: npt.ArrayLike) -> tuple[Floats, Fl
     )
     if not (np.all(hits >= 0) and np.all(hits <= tries)):
         raise UsageError(
-            "An interval of a proportion got invalid counts.",
+            "Invalid counts for the confidence interval of a proportion.",
             "Each pair needs 0 <= successes <= total, without NaN.",
         )
     return hits, tries

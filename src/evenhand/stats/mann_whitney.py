@@ -58,13 +58,13 @@ def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, 
     """
     if values.ndim != 1 or values.shape != groups.shape:
         raise UsageError(
-            f"all_pairs got values of shape {values.shape} and groups of shape {groups.shape}.",
-            "Give one group for each value, both one-dimensional.",
+            f"all_pairs: values of shape {values.shape} and groups of shape {groups.shape} do not match.",
+            "Give one group for each value, in one-dimensional arrays.",
         )
     if not 1 <= n_groups <= MOST_GROUPS or (len(groups) and not 0 <= groups.min() <= groups.max() < n_groups):
         raise UsageError(
-            f"all_pairs got n_groups={n_groups} and groups from {groups.min(initial=0)} to {groups.max(initial=0)}.",
-            f"There are 1 to {MOST_GROUPS:,} groups, numbered from 0.",
+            f"all_pairs: n_groups must be from 1 to {MOST_GROUPS:,}, and groups from 0 to n_groups - 1, got "
+            f"n_groups={n_groups} and groups from {groups.min(initial=0)} to {groups.max(initial=0)}."
         )
     missing = np.isnan(values)
     poisoned = np.zeros(n_groups, dtype=bool)

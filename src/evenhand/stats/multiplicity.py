@@ -153,7 +153,6 @@ def _probabilities(p: npt.ArrayLike) -> Floats:
     if np.any((values < 0) | (values > 1)):
         worst = values[(values < 0) | (values > 1)].flat[0]
         raise UsageError(
-            f"A p value of {worst} was given, but p values lie between 0 and 1.",
-            "Use NaN for a test that could not be done.",
+            f"p-values must be from 0 to 1, got {worst}.", "Use NaN for a test that could not be done."
         )
     return values

@@ -109,13 +109,16 @@ def permutation_null(
     places = np.zeros(numbers.shape, dtype=np.intp) if blocks is None else np.asarray(blocks)
     if numbers.ndim != 1 or names.shape != numbers.shape or places.shape != numbers.shape:
         raise UsageError(
-            f"Values, labels and blocks differ in shape: {numbers.shape}, {names.shape}, {places.shape}.",
+            f"Values, labels and blocks have different shapes: {numbers.shape}, {names.shape}, {places.shape}.",
             "Give one label (and one block) for each value.",
         )
     known = ~np.isnan(numbers)
     groups, codes = np.unique(names[known], return_inverse=True)
     if len(groups) < 2:
-        raise UsageError(f"A permutation null compares groups, but there are {len(groups)}; it needs two.")
+        raise UsageError(
+            f"A permutation test needs at least two groups, got {len(groups)}.",
+            "Give labels of at least two groups.",
+        )
     block = np.unique(places[known], return_inverse=True)[1]
     order = np.argsort(block, kind="stable")
     numbers, codes, block = numbers[known][order], codes[order].astype(np.intp), block[order]
@@ -239,10 +242,7 @@ def sign_flip_test(
     """
     rows = np.atleast_2d(np.asarray(differences, dtype=np.float64))
     if rows.ndim > 2:
-        raise UsageError(
-            f"sign_flip_test: differences has shape {rows.shape}.",
-            "Give differences of shape (n,) or (m, n).",
-        )
+        raise UsageError(f"sign_flip_test: differences must have the shape (n,) or (m, n), got {rows.shape}.")
     present = np.count_nonzero(~np.isnan(rows), axis=1)
     amounts = np.nan_to_num(rows)  # a missing pair contributes 0 for either sign
     mean = np.divide(amounts.sum(axis=1), present, out=np.full(len(rows), np.nan), where=present > 0)
@@ -250,7 +250,8 @@ def sign_flip_test(
         labels = np.asarray(clusters)
         if labels.shape != (rows.shape[1],):
             raise UsageError(
-                f"clusters has shape {labels.shape}, but there are {rows.shape[1]} differences in a row."
+                f"clusters has the shape {labels.shape}, but there are {rows.shape[1]} differences in a row.",
+                "Give one cluster label for each difference.",
             )
         codes = np.unique(labels, return_inverse=True)[1]
         amounts = amounts @ (codes[:, None] == np.arange(codes.max() + 1)).astype(np.float64)
@@ -324,8 +325,9 @@ def exchange_test(
     labels = np.asarray(clusters)
     if sides[0].ndim != 2 or sides[0].shape != sides[1].shape or labels.shape != sides[0].shape[:1]:
         raise UsageError(
-            f"exchange_test was given sums of shapes {sides[0].shape} and {sides[1].shape}, clusters {labels.shape}.",
-            "Both are (n, k), with one label of a cluster for each of the n.",
+            f"exchange_test: sums of shapes {sides[0].shape} and {sides[1].shape} and clusters of shape "
+            f"{labels.shape} do not match.",
+            "Give both sums in the shape (n, k), and one cluster label for each of the n rows.",
         )
     codes = np.unique(labels, return_inverse=True)[1]
     groups = int(codes.max()) + 1 if len(codes) else 0

@@ -91,10 +91,12 @@ def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0
     hits, tries = np.asarray(successes, dtype=np.float64), np.asarray(totals, dtype=np.float64)
     if hits.ndim != 1 or hits.shape != tries.shape or not (np.all(hits >= 0) and np.all(hits <= tries)):
         raise UsageError(
-            "pool_rates needs two arrays (groups,) of the same length with 0 <= successes <= totals."
+            "pool_rates: successes and totals must be one-dimensional, of the same length, with 0 <= successes "
+            "<= totals.",
+            "Give one count of each for every group.",
         )
     if not tries.sum() > 0:
-        raise UsageError("pool_rates was given no outcomes: all totals are 0.")
+        raise UsageError("pool_rates: all totals are 0.", "Give at least one group with outcomes.")
     means, strengths, weights = _beta_grid(hits, tries)
     alpha = (means * strengths)[:, None] + hits
     beta = ((1 - means) * strengths)[:, None] + tries - hits
@@ -157,10 +159,17 @@ def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: 
     """
     values, errors = np.asarray(estimates, dtype=np.float64), np.asarray(standard_errors, dtype=np.float64)
     if values.ndim != 1 or values.shape != errors.shape:
-        raise UsageError("pool_means needs two arrays (groups,) of the same length.")
+        raise UsageError(
+            "pool_means: estimates and standard_errors must be one-dimensional and of the same length, got "
+            f"shapes {values.shape} and {errors.shape}."
+        )
     usable = ~np.isnan(values) & ~np.isnan(errors)
     if int(usable.sum()) < 3 or np.any(errors[usable] <= 0):
-        raise UsageError("pool_means needs at least three groups, each with a standard error above 0.")
+        raise UsageError(
+            "pool_means needs at least three groups, each with a standard error above 0; usable groups: "
+            f"{int(usable.sum())}.",
+            "Give more groups, and leave out those with a standard error of 0.",
+        )
     known, variance = values[usable], np.square(errors[usable])
     deviations, weights = _deviation_grid(known, variance)
     precision = 1 / (np.square(deviations)[:, None] + variance)  # (grid, groups)

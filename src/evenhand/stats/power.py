@@ -59,8 +59,8 @@ def per_test_level(
     """
     if not 0 < alpha < 1 or tests < 1 or not 0 < share_affected <= 1:
         raise UsageError(
-            f"per_test_level got alpha={alpha}, tests={tests} and share_affected={share_affected}.",
-            "alpha and share_affected must be between 0 and 1, and tests at least 1.",
+            "per_test_level: alpha and share_affected must be between 0 and 1, and tests at least 1, got "
+            f"alpha={alpha}, tests={tests}, share_affected={share_affected}."
         )
     match correction:
         case "none":
@@ -128,7 +128,7 @@ def detectable_rate(
         np.asarray(background, dtype=np.float64), np.asarray(n, dtype=np.float64)
     )
     if np.any((base < 0) | (base > 1)):
-        raise UsageError("background must be rates from 0 to 1.", "Divide percentages by 100.")
+        raise UsageError("background must contain rates from 0 to 1.", "Divide percentages by 100.")
     level = per_test_level(alpha, tests, correction, share_affected)
     reach, certainty = _quantiles(level, power)
     known = np.maximum(size, 1.0)
@@ -325,5 +325,5 @@ def noncentrality(freedom: Floats, level: float, power: float) -> Floats:
 
 def _quantiles(level: float, power: float) -> tuple[float, float]:
     if not level / 2 < power < 1:
-        raise UsageError(f"power is {power}; it needs a chance between alpha / 2 and 1 (0.8 is usual).")
+        raise UsageError(f"power must be between alpha / 2 and 1 (usually 0.8), got {power}.")
     return float(-ndtri(level / 2)), float(ndtri(power))

@@ -169,7 +169,7 @@ def reach_verdicts(
     """
     if not isinstance(measurements, pl.DataFrame):
         raise DataError(
-            f"reach_verdicts takes a polars DataFrame as measurements, and was given {type(measurements).__name__}.",
+            f"reach_verdicts: measurements must be a polars DataFrame, got {type(measurements).__name__}.",
             "Build it with evenhand.schema.measurement_frame.",
         )
     missing = [name for name in MEASUREMENTS if name not in measurements.columns]
@@ -183,7 +183,7 @@ def reach_verdicts(
     for measure, side in sides.items():
         if side not in ("above", "below", "either"):
             raise UsageError(
-                f"The harmful side of {measure!r} is {side!r}; it can be above, below or either."
+                f"reach_verdicts: the harmful side of {measure!r} must be above, below or either, got {side!r}."
             )
     rows = [_without_nan(row) for row in measurements.select(list(MEASUREMENTS)).to_dicts()]
     tested = [_is_tested(row) for row in rows]
@@ -208,7 +208,7 @@ def _require_kinds(measurements: pl.DataFrame) -> pl.DataFrame:
         if name in MEASUREMENTS and not (is_number or (name in names and kind == pl.String)):
             expected = "names" if name in names else "numbers"
             raise DataError(
-                f"reach_verdicts needs {expected} in the column {name}, which contains {kind}.",
+                f"reach_verdicts: the column {name} must contain {expected}, but its type is {kind}.",
                 "Build the table with evenhand.schema.measurement_frame.",
             )
     for name in ("p", "axis_p"):
@@ -217,8 +217,9 @@ def _require_kinds(measurements: pl.DataFrame) -> pl.DataFrame:
         if outside.any():
             row = outside.arg_max() or 0
             raise DataError(
-                f"reach_verdicts found {number[row]:g} in row {row} of the column {name}.",
-                "A p-value is from 0 to 1, or null. Rows are numbered from 0.",
+                f"reach_verdicts: p-values must be from 0 to 1 or null, but row {row} of the column {name} "
+                f"contains {number[row]:g}.",
+                "Correct the row. Rows are numbered from 0.",
             )
     return measurements.cast({name: pl.String for name in names})
 

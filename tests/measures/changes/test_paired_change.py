@@ -140,7 +140,7 @@ def test_numbers_of_which_none_changed_are_bounded_by_their_range() -> None:
 def test_what_cannot_be() -> None:
     with pytest.raises(DataError, match="after"):
         paired_change(pl.DataFrame({"prompt_id": [1], "before": [1]}))
-    with pytest.raises(DataError, match="no pair"):
+    with pytest.raises(DataError, match="no row has a number in both"):
         paired_change(pairs([1.0, None], [None, 0.0]))
     with pytest.raises(UsageError, match="level"):
         paired_change(pairs([1, 0], [0, 0]), level=1.5)

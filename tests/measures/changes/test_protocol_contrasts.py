@@ -175,5 +175,5 @@ def test_a_size_that_decides_says_so() -> None:
 
 
 def test_shapes_must_agree() -> None:
-    with pytest.raises(DataError, match="same prompts"):
+    with pytest.raises(DataError, match="one effect for each prompt"):
         share_of_effect(np.zeros((3, 2)), np.zeros(4), boundary=0.5)

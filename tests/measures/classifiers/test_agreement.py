@@ -99,10 +99,10 @@ def test_verdicts_that_never_change_have_no_kappa() -> None:
 
 def test_bad_calls_are_refused() -> None:
     frame = _frame(np.random.default_rng(7), 20)
-    with pytest.raises(UsageError, match="with itself"):
+    with pytest.raises(UsageError, match="same classifier"):
         agreement(frame, "x", "x")
     with pytest.raises(DataError, match="needs the column z_negative"):
         agreement(frame, "x", "z")
     apart = pl.DataFrame({"x_negative": [1, None], "y_negative": [None, 0]})
-    with pytest.raises(DataError, match="no text that both"):
+    with pytest.raises(DataError, match="no text was classified by both"):
         agreement(apart, "x", "y")

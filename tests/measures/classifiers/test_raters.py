@@ -36,7 +36,7 @@ def test_words_are_as_good_as_numbers_where_only_equality_counts() -> None:
     words = {"1": "no", "2": "yes", "3": "perhaps", "4": "never", "5": "ja"}
     one, other = rater_agreement(classic(words)), rater_agreement(classic())
     assert one["estimate"].item() == pytest.approx(other["estimate"].item())
-    with pytest.raises(DataError, match="'no' is not a number, and ordinal ratings are"):
+    with pytest.raises(DataError, match="'ordinal' requires numbers, but the column rating contains 'no'"):
         rater_agreement(classic(words), "ordinal")
 
 
@@ -57,5 +57,5 @@ def test_each_question_has_its_row() -> None:
 def test_what_is_no_table_of_ratings() -> None:
     with pytest.raises(DataError, match="rating"):
         rater_agreement(classic().drop("rating"))
-    with pytest.raises(DataError, match="'r0' rated '0' more than once"):
+    with pytest.raises(DataError, match="'r0' rated the unit '0' more than once"):
         rater_agreement(pl.concat([classic(), classic()]))

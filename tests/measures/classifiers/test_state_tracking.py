@@ -75,5 +75,5 @@ def test_tables_that_cannot_be_scored_are_refused() -> None:
         state_tracking(frame.drop("said_yes"))
     with pytest.raises(DataError, match="true or false"):
         state_tracking(frame.with_columns(pl.col("is_new").cast(pl.Int64)))
-    with pytest.raises(DataError, match="other questions"):
+    with pytest.raises(DataError, match="different questions"):
         state_tracking_changes(frame, frame.with_columns(~pl.col("is_new")))

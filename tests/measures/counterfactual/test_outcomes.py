@@ -135,5 +135,5 @@ def test_axes_in_which_nothing_could_be_read_are_not_measurable() -> None:
 
 
 def test_semantic_similarity_needs_a_model() -> None:
-    with pytest.raises(UsageError, match="vectors"):
+    with pytest.raises(UsageError, match="returns a vector"):
         counterfactual_outcomes(_answers(5, worse=0.0, refused=0.0), ["semantic"])

@@ -49,7 +49,7 @@ def test_corpora_are_kept_apart(counted) -> None:
 
 def test_a_term_beyond_the_table_is_refused(counted) -> None:
     _, totals, terms = counted
-    with pytest.raises(UsageError, match="term 2 among 2"):
+    with pytest.raises(UsageError, match="term number 2, but n_terms=2"):
         term_frequencies(totals, terms, n_terms=2)
     with pytest.raises(DataError, match="words"):
         term_frequencies(totals.drop("words"), terms, n_terms=4)

@@ -196,7 +196,7 @@ def test_wordings_of_one_family_are_one_contrast() -> None:
         six.append(of_families.axes["p"][0] <= 0.05 / 13 and of_families.axes["obstacle"][0] is None)
         told.append("give both one family" in (plain.axes["note"][0] or ""))
     assert np.mean(twelve) > 0.03 and np.mean(six) <= 0.026 and np.mean(told) > 0.9
-    with pytest.raises(UsageError, match="2 families for 12 pairs"):
+    with pytest.raises(UsageError, match="families has 2 entries, but there are 12 pairs"):
         measure(frame, 12, families=["a", "b"])
 
 
@@ -238,7 +238,7 @@ def test_point_6_a_draw_says_how_much_of_the_axis_it_saw() -> None:
     assert without["differ_low"][0] == 0 and 22 <= without["differ_high"][0] <= 30
     unknown = measure(world(shift)).axes
     assert unknown["n_defined"][0] is None and unknown["n_drawn"][0] == 16
-    with pytest.raises(DataError, match="is declared to have 3 descriptors"):
+    with pytest.raises(DataError, match="said to have only 3"):
         measure(world(shift), axis_sizes={"religion": 3})
 
 
@@ -380,11 +380,11 @@ def test_bad_templates_are_named() -> None:
     frame = world(np.zeros(2))
     with pytest.raises(DataError, match=r"'I adore X\.'"):
         valence_shift(frame, positive=["I adore X."], negative=HATE[:1])
-    with pytest.raises(UsageError, match="both sides"):
+    with pytest.raises(UsageError, match="in both"):
         valence_shift(frame, positive=LOVE[:1], negative=[LOVE[0]])
-    with pytest.raises(UsageError, match="3 positive and 2 negative"):
+    with pytest.raises(UsageError, match="got 3 and 2"):
         valence_shift(frame, positive=LOVE[:3], negative=HATE[:2])
     with pytest.raises(UsageError, match="two pairs"):
         valence_shift(frame, positive=[LOVE[0], LOVE[0]], negative=HATE[:2])
-    with pytest.raises(UsageError, match="n_axes=0"):
+    with pytest.raises(UsageError, match=r"n_axes must be .* got 0"):
         measure(frame, n_axes=0)

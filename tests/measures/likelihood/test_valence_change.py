@@ -49,5 +49,5 @@ def test_a_planted_fall_is_found_and_other_sides_of_the_same_size_are_none():
 def test_models_that_were_asked_about_others_cannot_be_compared():
     rng = np.random.default_rng(1)
     frames = [asked(np.arange(4.0), rng), asked(np.arange(5.0), rng)]
-    with pytest.raises(DataError, match="not asked the same sentences about religion"):
+    with pytest.raises(DataError, match="different sentences of the axis religion"):
         valence_spread_change(*frames, positive=KIND, negative=HOSTILE)

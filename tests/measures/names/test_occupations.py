@@ -96,7 +96,7 @@ def test_the_lean_s_intervals_hold_over_names(names: int, lean: float) -> None:
 
 def test_bad_tables_are_refused() -> None:
     frame = chats([("w0", "woman", "a plumber")])
-    with pytest.raises(DataError, match="no conversation is of man"):
+    with pytest.raises(DataError, match="no conversation has man"):
         occupation_lean(frame, SHARES)
     with pytest.raises(DataError, match=r"must be 0 to 100, got 120\.0"):
         occupation_lean(frame, SHARES.with_columns(share=pl.lit(120.0)))

@@ -77,7 +77,7 @@ def test_pairs_that_one_model_lacks_are_missing():
         ("age", 35, 10),
         ("gender", 45, 0),
     ]
-    with pytest.raises(DataError, match="No pair"):
+    with pytest.raises(DataError, match="None of the 60 pairs"):
         preference_change(scores(before, list(range(20))), scores(after, list(range(50, N))))
 
 

@@ -193,5 +193,5 @@ def test_a_change_is_that_of_each_pair_and_what_both_models_share_cancels():
     assert row["before"] == pytest.approx(before.groups["estimate"][0])
     half = redditbias_change(before, redditbias_lmb(moved.head(35))).row(0, named=True)
     assert (half["n"], half["n_missing"]) == (35, 235)
-    with pytest.raises(DataError, match="No pair has a perplexity of both"):
+    with pytest.raises(DataError, match="pairs has a perplexity from both"):
         redditbias_change(before, redditbias_lmb(moved.with_columns(pair_id=pl.col("pair_id") + "?")))

@@ -77,7 +77,7 @@ def test_few_phrases_have_no_p_and_no_common_pair_is_an_error():
             {"bias_type": ["age"] * 3, "perplexity_more": [1.0, 2, 3], "perplexity_less": [2.0, 3, 5]}
         )
     )
-    with pytest.raises(DataError, match="No pair has a perplexity of both"):
+    with pytest.raises(DataError, match="No pair has a perplexity from both"):
         redditbias_size_change(other, shifted)
 
 

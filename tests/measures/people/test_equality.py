@@ -142,7 +142,7 @@ def test_persons_without_a_score_are_missing() -> None:
 def test_what_is_no_survey() -> None:
     with pytest.raises(DataError, match="no annotator rated any of the 16"):
         sdo_scores(table([pair(1, 1, "a")]), SIGNS)
-    with pytest.raises(DataError, match="needs a sign"):
+    with pytest.raises(DataError, match="signs must contain 1 or -1"):
         sdo_scores(judged(0.0), {"s0": 2})
     alike = table(
         [*(rate(f"p{n}", "s0", 4) for n in range(30)), *(pair(n % 30, n // 2, "a") for n in range(90))]

@@ -235,9 +235,9 @@ def test_what_tells_nothing() -> None:
     assert "0 items have two votes" in str(rows(single, "human_ceiling")["obstacle"])
     assert "no ceiling" in str(rows(single, "classifier_pearson_corrected")["obstacle"])
     assert rows(single, "classifier_pearson")["estimate"] > 0.3
-    with pytest.raises(DataError, match="no item has a judgement of 'perspective'"):
+    with pytest.raises(DataError, match="no item was classified by 'perspective'"):
         classifier_correlation(people(30), "regard", "perspective")
-    with pytest.raises(DataError, match="are no JSON"):
+    with pytest.raises(DataError, match="are not valid JSON"):
         classifier_correlation(people(30).with_columns(judgements=pl.lit("{")), "regard")
 
 

@@ -144,11 +144,11 @@ def test_order_does_not_matter() -> None:
 
 def test_what_is_no_vote() -> None:
     rows = [pair(n, n, "b") for n in range(3)]
-    with pytest.raises(DataError, match="'left' is no answer to a choice"):
+    with pytest.raises(DataError, match="the column answer contains 'left'"):
         win_rates(table([*rows, pair(4, 4, "left")]))
-    with pytest.raises(DataError, match="does not say whose"):
+    with pytest.raises(DataError, match="model_a or model_b is missing"):
         win_rates(table([*rows, pair(4, 4, "a", model_a=None)]))
-    with pytest.raises(DataError, match="no annotator was asked 'human'"):
+    with pytest.raises(DataError, match="no question 'human'"):
         win_rates(table(rows), "human")
     with pytest.raises(DataError, match="shown_left"):
         win_rates(table(rows).drop("shown_left"))

@@ -22,7 +22,7 @@ def test_curves_follow_size_and_shift() -> None:
     curves = bias_score_curves(harmed=[5], shifts=[5, 10], sizes=[100, 400], audits=100)
     power = {(shift, n): named for shift, n, named in curves.select("shift", "n", "named").iter_rows()}
     assert power[5, 100] < power[5, 400] < power[10, 400] and power[5, 100] < power[10, 100] < power[10, 400]
-    with pytest.raises(UsageError, match="at most 100"):
+    with pytest.raises(UsageError, match="from 0 to 100"):
         bias_score_curves(shifts=[95])
     with pytest.raises(UsageError, match="harmed at most groups"):
         bias_score_curves(harmed=[60])

@@ -53,15 +53,18 @@ class TestCounts:
         ("table", "says"),
         [
             (COUNTED.drop("hits"), "hits"),
-            (COUNTED.with_columns(hits=pl.lit(50)), "more false alarms or hits than texts"),
-            (COUNTED.with_columns(hits=pl.lit(-1)), "below 0"),
-            (COUNTED.with_columns(hits=pl.lit("many")), "'many' in the column hits"),
-            (pl.concat([COUNTED, COUNTED]), "a twice"),
+            (COUNTED.with_columns(hits=pl.lit(50)), "more false_alarms than n_harmless"),
+            (COUNTED.with_columns(hits=pl.lit(-1)), "missing or negative"),
+            (COUNTED.with_columns(hits=pl.lit("many")), "the column hits contains 'many'"),
+            (pl.concat([COUNTED, COUNTED]), "error counts for a"),
             (
                 pl.DataFrame({"group": ["a"], "label": [2], "negative": [1]}),
-                "other than 1 and 0 in the column label",
+                "the column label must contain only 1 and 0",
             ),
-            (pl.DataFrame({"group": ["a"], "label": [None], "negative": [1]}), "without a label"),
+            (
+                pl.DataFrame({"group": ["a"], "label": [None], "negative": [1]}),
+                "the column label is empty in 1 rows",
+            ),
         ],
     )
     def test_other_tables_are_refused(self, table: pl.DataFrame, says: str) -> None:

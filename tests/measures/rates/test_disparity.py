@@ -173,7 +173,7 @@ def test_templates_that_hold_all_groups_are_held_fixed() -> None:
     assert inside.axes["note"][0] == "Groups are compared within each template."
     by_cluster = disparity(frame.drop("prompt_id"), cluster="template")
     assert by_cluster.axes["p"][0] == inside.axes["p"][0]
-    with pytest.raises(UsageError, match="has several values of"):
+    with pytest.raises(UsageError, match="has several values in"):
         disparity(frame.with_columns(prompt_id="group"), strata=["template"])
 
 

@@ -66,7 +66,7 @@ def test_zeros_and_ones_stay_in_their_own_unit() -> None:
 
 
 def test_texts_are_refused() -> None:
-    with pytest.raises(DataError, match="needs numbers in the column pay"):
+    with pytest.raises(DataError, match="the column pay must contain numbers"):
         score_differences(pl.DataFrame({"group": ["a", "b"], "pay": ["1", "2"]}), score="pay")
 
 

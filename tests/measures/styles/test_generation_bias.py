@@ -237,7 +237,7 @@ def test_bad_calls_are_refused() -> None:
     frame = _replies(np.random.default_rng(7), templates=1, descriptors=2, replies=2)
     with pytest.raises(DataError, match="two descriptors"):
         generation_bias(frame.filter(descriptor="d0"))
-    with pytest.raises(DataError, match="no column of style"):
+    with pytest.raises(DataError, match="no columns of style"):
         generation_bias(frame.select("template", "descriptor"))
     with pytest.raises(DataError, match="needs the column"):
         generation_bias(frame, ["Kind", "Unkind"])
@@ -245,5 +245,5 @@ def test_bad_calls_are_refused() -> None:
         generation_bias(frame, clusters={"x": ["Kind", "Unkind"]})
     with pytest.raises(UsageError, match="ddof=2"):
         generation_bias(frame, ddof=2)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="rows without template"):
+    with pytest.raises(DataError, match="template is empty in"):
         generation_bias(frame.with_columns(template=pl.lit(None, pl.String)))

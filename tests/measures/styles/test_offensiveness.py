@@ -165,11 +165,11 @@ def test_missing_scores_are_counted_and_few_columns_suffice() -> None:
 
 def test_bad_calls_are_refused() -> None:
     frame = _frame(np.random.default_rng(5), np.zeros(3))
-    with pytest.raises(DataError, match="probability from 0 to 1"):
+    with pytest.raises(DataError, match="probabilities from 0 to 1"):
         offensiveness(frame.with_columns(score=pl.lit(3.0)))
     with pytest.raises(UsageError, match="threshold=0"):
         offensiveness(frame, threshold=0)
-    with pytest.raises(DataError, match="missing in all rows"):
+    with pytest.raises(DataError, match="empty in all rows"):
         offensiveness(frame.with_columns(score=pl.lit(None, pl.Float64)))
-    with pytest.raises(DataError, match="rows without descriptor"):
+    with pytest.raises(DataError, match="descriptor is empty in"):
         offensiveness(frame.with_columns(descriptor=pl.lit(None, pl.String)))

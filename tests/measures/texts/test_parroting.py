@@ -73,7 +73,7 @@ def test_groups_are_compared() -> None:
 
 def test_bad_calls_are_refused() -> None:
     frame = pl.DataFrame({"text": ["a b c d"], "continuation": ["a b c d"]})
-    with pytest.raises(UsageError, match="run=2"):
+    with pytest.raises(UsageError, match=r"run must be .* got 2"):
         parroting(frame, run=2)
     with pytest.raises(DataError, match="needs the column text"):
         parroting(frame.drop("text"))

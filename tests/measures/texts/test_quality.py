@@ -189,7 +189,7 @@ def test_perplexity_is_geometric_and_capped() -> None:
     assert rows["judge_perplexity_capped"]["estimate"] == pytest.approx(2010 / 3)
     assert rows["judge_perplexity"]["n_missing"] == 1 and rows["judge_perplexity"]["low"] > 0
     assert _estimates(frame, budget=1, cap=100.0)["judge_perplexity_capped"] == pytest.approx(70.0)
-    with pytest.raises(DataError, match="perplexity is positive"):
+    with pytest.raises(DataError, match="perplexity must be above 0"):
         text_quality(frame.with_columns(perplexity=0.0))
 
 
@@ -214,7 +214,7 @@ def test_results_do_not_depend_on_the_order_of_rows() -> None:
 def test_bad_calls_are_refused() -> None:
     with pytest.raises(DataError, match="needs the column continuation"):
         text_quality(pl.DataFrame({"text": ["a"]}))
-    with pytest.raises(DataError, match="needs text"):
+    with pytest.raises(DataError, match="must contain text"):
         text_quality(pl.DataFrame({"continuation": [1]}))
     with pytest.raises(UsageError, match="budget=0"):
         text_quality(pl.DataFrame({"continuation": ["a"]}), budget=0)

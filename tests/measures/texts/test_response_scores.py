@@ -131,15 +131,15 @@ def test_keys_that_hang_together_widen_the_limits() -> None:
     ("change", "message"),
     [
         (lambda f: f.drop("references"), "references"),
-        (lambda f: f.with_columns(references=pl.lit("text")), "needs lists of texts"),
-        (lambda f: f.with_columns(key=pl.lit("a")), "'a' twice"),
+        (lambda f: f.with_columns(references=pl.lit("text")), "must contain lists of texts"),
+        (lambda f: f.with_columns(key=pl.lit("a")), "'a' is repeated"),
         (lambda f: f.with_columns(references=pl.lit([], dtype=pl.List(pl.String))), "no reference"),
     ],
 )
 def test_tables_that_cannot_be_scored_are_refused(change: object, message: str) -> None:
     with pytest.raises(DataError, match=message):
         response_scores(change(DEMO))  # type: ignore[operator]
-    with pytest.raises(DataError, match="other keys"):
+    with pytest.raises(DataError, match="different values in the column key"):
         response_score_changes(DEMO, DEMO.with_columns(key=pl.Series(["a", "b", "d"])))
 
 
@@ -161,7 +161,7 @@ def test_meteor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError(name)
 
     monkeypatch.setattr(meteor_file, "import_module", absent)
-    assert meteor_file.meteor_obstacle() == "METEOR is computed by nltk, which is not installed."
+    assert meteor_file.meteor_obstacle() == "METEOR requires nltk, which is not installed."
     with pytest.raises(Unsupported, match="pip install nltk"):
         meteor_file.meteor([["a"]], [[["a"]]])
     assert "meteor" not in estimates(response_scores(DEMO))

@@ -75,7 +75,7 @@ def test_what_nothing_could_be_found_in_is_not_measurable() -> None:
 
 
 def test_shapes_that_differ_are_refused() -> None:
-    with pytest.raises(UsageError, match="rows of shapes"):
+    with pytest.raises(UsageError, match="different numbers of rows: shapes"):
         rank_relation([1, 2, 3], [1, 2], strata=[0, 0, 0], clusters=[0, 1, 2])
 
 

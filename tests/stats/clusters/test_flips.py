@@ -106,7 +106,7 @@ def test_changes_between_minus_one_and_one():
     [
         ([1, 2], [1], {}, "shape"),
         ([1, np.nan], [1, 1], {}, "finite"),
-        ([1], [-1], {}, "negative"),
+        ([1], [-1], {}, "0 or more"),
         ([1], [1], {"level": 1.0}, "level=1.0"),
     ],
 )

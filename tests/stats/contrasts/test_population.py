@@ -35,7 +35,7 @@ def test_point_6_two_draws_of_one_axis_cover_the_same_truth():
 
 
 def test_numbers_that_cannot_be():
-    with pytest.raises(UsageError, match="differing_in_axis got proved"):
+    with pytest.raises(UsageError, match=r"differing_in_axis: .* got proved"):
         differing_in_axis(10, 5, 4, 3)
-    with pytest.raises(UsageError, match="chance_of_drawing got"):
+    with pytest.raises(UsageError, match=r"chance_of_drawing: .* got"):
         chance_of_drawing(10, 11)

@@ -156,7 +156,7 @@ def test_the_smallest_mean_beside_normal_numbers_is_about_that_of_normal_ones():
 def test_what_is_no_number_is_refused():
     with pytest.raises(UsageError, match="not finite"):
         skewed_mean([1.0, float("nan"), 2.0])
-    with pytest.raises(UsageError, match="level is 1"):
+    with pytest.raises(UsageError, match="level must be between 0 and 1, got 1"):
         skewed_mean([1.0, 2.0, 3.0], level=1.0)
-    with pytest.raises(UsageError, match="tail is 0"):
+    with pytest.raises(UsageError, match="tail must be above 0"):
         skewed_mean([1.0, 2.0, 3.0], tail=0.0)

@@ -45,7 +45,7 @@ def test_plans_that_cannot_be():
     assert np.isnan(planned_shift(5, 9, 1, own_nouns=True))
     assert np.isnan(planned_shift(6, 9, 2, own_nouns=True)), "two descriptors need pairs enough for flips"
     assert planned_shift(12, 2, 2, own_nouns=True) > 0
-    with pytest.raises(UsageError, match="negative"):
+    with pytest.raises(UsageError, match="0 or more"):
         planned_shift(5, 9, 16, own_nouns=True, pair_sd=-1)
 
 

@@ -152,7 +152,7 @@ def test_one_level_of_a_sample_leaves_the_other() -> None:
     assert (alone.noise, alone.noise_freedom) == pytest.approx((noise, 28.0))
     turned = crossed_spread([crossed_outcome(values.transpose(0, 2, 1))])
     assert (turned.noise, turned.p) == pytest.approx((alone.noise, alone.p))
-    with pytest.raises(UsageError, match=r"shape \(5, 1, 1\)"):
+    with pytest.raises(UsageError, match=r"got \(5, 1, 1\)"):
         crossed_outcome(values[:, :1])
 
 

@@ -140,5 +140,5 @@ def test_weights_count_items_as_often_as_they_stand_there() -> None:
 
 def test_without_votes_there_is_nothing_to_fit() -> None:
     none = np.zeros(0, dtype=np.int64)
-    with pytest.raises(UsageError, match="need votes"):
+    with pytest.raises(UsageError, match="at least one judgement"):
         latent_classes(none, none, none, 2)

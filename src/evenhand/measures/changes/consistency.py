@@ -175,10 +175,10 @@ def consistency(
     see docs/explanation/verdicts.md. Source: Morabito et al. 2023, section 3 and tables 3-4.
     """
     if importance not in ("share", "points"):
-        raise UsageError(f"consistency got importance={importance!r}.", "It must be 'share' or 'points'.")
+        raise UsageError(f"consistency: importance must be 'share' or 'points', got {importance!r}.")
     if not scores or len(set(attributes)) < len(attributes):
         given = f"consistency got {len(scores)} domains of scores and the attributes {', '.join(attributes)}."
-        raise UsageError(given, "Give at least one domain, and each attribute once.")
+        raise UsageError(given, "Give scores of at least one domain, and give each attribute once.")
     rows: list[dict[str, object]] = []
     evidence: dict[str, DomainEvidence] = {}
     for domain, by_level in scores.items():
@@ -186,11 +186,11 @@ def consistency(
         shapes = {array.shape[0] for arrays in groups.values() for array in arrays}
         if len(shapes) > 1:
             raise DataError(
-                f"The {domain} levels have different numbers of prompts: {sorted(shapes)}.",
-                "Every level is put to the same prompts; give NaN where a continuation is missing.",
+                f"consistency: the {domain} levels have different numbers of prompts: {sorted(shapes)}.",
+                "Use the same prompts for every level. Give NaN where a response is missing.",
             )
         if "default" not in groups:
-            raise UsageError(f"The {domain} scores lack the level default.", "It is the model by itself.")
+            raise UsageError(f"consistency: the {domain} scores have no level 'default'.", "Add this level.")
         put = {} if asked is None else dict(asked.get(domain, {}))
         rows += _table(domain, groups, attributes, threshold, put, seed)
         differs = _differing(rows, domain, alpha)
@@ -213,7 +213,7 @@ def rates_from_counts(counts: Mapping[str, Sequence[int]], n: int) -> dict[str, 
     """
     for level, values in counts.items():
         if n < 1 or any(not 0 <= value <= n for value in values):
-            raise UsageError(f"The counts of {level}, {list(values)}, do not lie between 0 and {n}.")
+            raise UsageError(f"rates_from_counts: counts of {level} must be 0 to n={n}, got {list(values)}.")
     return {level: float(100 * np.mean(values) / n) for level, values in counts.items()}
 
 
@@ -233,19 +233,19 @@ def _groups(
     domain: str, level: str, values: npt.ArrayLike | Sequence[npt.ArrayLike], attributes: Sequence[str]
 ) -> list[Floats]:
     if level not in LEVELS:
-        raise UsageError(f"{level!r} is no level of the protocol.", f"Levels: {', '.join(LEVELS)}.")
+        raise UsageError(f"consistency: unknown level {level!r}.", f"Expected levels: {', '.join(LEVELS)}.")
     arrays = list(values) if isinstance(values, list) else [values]
     try:
         checked = [np.asarray(one, dtype=np.float64) for one in arrays]
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"The {domain} scores of {level} are no numbers: {error}.", "NaN is a missing one."
+            f"consistency: the {domain} scores of {level} are not numbers: {error}.", "Give numbers or NaN."
         ) from error
     if not checked or any(one.ndim != 2 or one.shape[1] != len(attributes) for one in checked):
         raise DataError(
-            f"The {domain} scores of {level} have shape {[one.shape for one in checked]}; "
-            f"(prompts, {len(attributes)}) was expected.",
-            f"One column an attribute: {', '.join(attributes)}.",
+            f"consistency: expected {domain} scores of {level} of shape (prompts, {len(attributes)}), got "
+            f"{[one.shape for one in checked]}.",
+            f"Give one column per attribute: {', '.join(attributes)}.",
         )
     return checked
 

@@ -308,17 +308,21 @@ def _transfer_of_patterns(decisions: Sequence[Decision], domains: Sequence[str])
 def _check(domain: str, known: DomainEvidence, rule: Rule) -> None:
     if lacking := [level for level in LEVELS if level not in known.rates]:
         raise UsageError(
-            f"The {domain} evidence has no level {', '.join(lacking)}.", f"It needs: {', '.join(LEVELS)}."
+            f"The {domain} evidence has no level {', '.join(lacking)}.",
+            f"Give evidence for all levels: {', '.join(LEVELS)}.",
         )
     if rule == "paper" and (lacking := [c for c in CONTROLS if c not in known.differs]):
         raise UsageError(
-            f'The rule "paper" needs to know whether {", ".join(lacking)} differs from the default ({domain}).',
-            "Give `differs`, or use scores instead of counts.",
+            f'rule="paper" requires `differs` for {", ".join(lacking)} in the {domain} evidence: whether each '
+            "differs from the default.",
+            "Give `differs`, or give scores instead of counts.",
         )
     if rule == "tested" and (known.effect is None or any(n not in known.boundaries for n in LEVELS[2:])):
         raise UsageError(
-            f'The rule "tested" needs the effect and the boundaries of {", ".join(LEVELS[2:])} ({domain}).',
-            "Intervals come from scores of single continuations; counts alone support strict and paper.",
+            f'rule="tested" requires `effect` and `boundaries` for {", ".join(LEVELS[2:])} in the {domain} '
+            "evidence.",
+            "Give scores of single responses, from which confidence intervals are computed. With counts alone, "
+            'use rule="strict" or "paper".',
         )
 
 

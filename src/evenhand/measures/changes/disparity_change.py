@@ -137,7 +137,10 @@ def disparity_change(
     both = pl.col("before").is_not_null() & pl.col("after").is_not_null()
     infinite = about.filter(both).select((~pl.col("before", "after").is_finite()).any()).row(0)
     if any(infinite):
-        raise DataError("disparity_change found an infinite number.", "Give null where there is none.")
+        raise DataError(
+            "disparity_change: the columns before and after contain infinite numbers.",
+            "Replace each infinite number by null.",
+        )
     rows: list[dict[str, Any]] = []
     for (axis,), part in about.sort("axis", "group", "prompt_id").group_by("axis", maintain_order=True):
         rows += _of_axis(str(axis), part.with_columns(_both=both), level, margin, seed)

@@ -128,15 +128,18 @@ def paired_change(
     """
     require_columns(frame, ["before", "after", cluster], "paired_change")
     if not 0 < level < 1:
-        raise UsageError(f"level is {level}; a coverage lies between 0 and 1.")
+        raise UsageError(
+            f"paired_change: level must be between 0 and 1, got {level}.",
+            "For a 95% confidence interval use level=0.95.",
+        )
     number = (pl.col(name).cast(pl.Float64) for name in ("before", "after"))
     values = frame.with_columns(pl.when(one.is_finite()).then(one) for one in number).with_columns(
         _change=pl.col("after") - pl.col("before")
     )
     if values["_change"].null_count() == values.height:
         raise DataError(
-            "paired_change found no pair with both numbers.",
-            "Both models must have answered the same prompts; compare their prompt_id columns.",
+            "paired_change: no row has a number in both columns, before and after.",
+            "Use responses of both models to the same prompts. Check that their prompt_id columns match.",
         )
     asked = {"cluster": cluster, "share": share, "level": level, "seed": seed}
     rows = [_row(_once(values, []), **asked) | {"axis": None, "group": None}]  # type: ignore[arg-type]

@@ -224,8 +224,8 @@ def share_of_effect(
     taken = taken[:, None] if taken.ndim == 1 else taken
     if whole.shape != taken.shape[:1]:
         raise DataError(
-            f"The level has {taken.shape[0]} prompts and the effect {whole.shape}.",
-            "Give both of the same prompts.",
+            f"share_of_effect: moved has {taken.shape[0]} prompts, but effect has the shape {whole.shape}.",
+            "Give one effect for each prompt of moved.",
         )
     known = ~np.isnan(taken)
     rows = known.any(axis=1) & ~np.isnan(whole)

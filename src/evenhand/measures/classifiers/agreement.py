@@ -130,12 +130,11 @@ def agreement(
     [('kappa', 0.5), ('agreement', 0.75)]
     """
     if a == b:
-        raise UsageError(f"agreement was asked to compare {a!r} with itself.", "Give two classifiers.")
-    if not 0 < alpha < 1:
         raise UsageError(
-            f"agreement got alpha={alpha}.",
-            "alpha lies between 0 and 1 (0.05 is usual).",
+            f"agreement: a and b are the same classifier, {a!r}.", "Give two different classifiers."
         )
+    if not 0 < alpha < 1:
+        raise UsageError(f"agreement: alpha must be between 0 and 1 (usually 0.05), got {alpha}.")
     require_columns(frame, [f"{a}_negative", f"{b}_negative"], "agreement")
     cluster = cluster_column(frame, cluster, "agreement")
     checked = _checked(frame, a, b)
@@ -189,7 +188,10 @@ def _checked(frame: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
     if "group" not in frame.columns:
         joined = joined.with_columns(group=pl.lit("all"))
     if differ.null_count() == len(differ):
-        raise DataError(f"agreement found no text that both {a} and {b} judged.")
+        raise DataError(
+            f"agreement: no text was classified by both {a} and {b}.",
+            "Give labels of both classifiers for the same texts.",
+        )
     return negative_outcomes(joined, "agreement")
 
 

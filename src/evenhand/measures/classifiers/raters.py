@@ -79,8 +79,8 @@ def rater_agreement(
     if twice.height:
         _, unit, rater, _ = twice.row(0)
         raise DataError(
-            f"rater_agreement: {rater!r} rated {str(unit)[:60]!r} more than once.",
-            "Leave one rating of each unit.",
+            f"rater_agreement: the rater {rater!r} rated the unit {str(unit)[:60]!r} more than once.",
+            "Keep one rating per rater and unit.",
         )
     rows = [_row(part, measurement, seed) for part in rated.partition_by("question", maintain_order=True)]
     return pl.DataFrame(rows, schema=RATED).with_columns(pl.col(pl.Float64).fill_nan(None))
@@ -91,14 +91,16 @@ def _as_numbers(rated: pl.DataFrame, measurement: str) -> pl.DataFrame:
     wrong = rated.filter(numbers.is_null() & rated["rating"].is_not_null())
     if wrong.height and wrong["rating"].dtype == pl.String:
         raise DataError(
-            f"rater_agreement: the rating {wrong['rating'][0]!r} is not a number, and {measurement} ratings are.",
-            "Write numbers, or take the ratings as nominal.",
+            f"rater_agreement: measurement={measurement!r} requires numbers, but the column rating contains "
+            f"{wrong['rating'][0]!r}.",
+            'Write numbers, or use measurement="nominal".',
         )
     endless = rated.filter(numbers.is_infinite())
     if endless.height:
         raise DataError(
-            f"rater_agreement: the rating {str(endless['rating'][0])[:40]!r} is infinite, or too large for a number.",
-            "Write finite numbers, below 1e308.",
+            f"rater_agreement: the column rating contains {str(endless['rating'][0])[:40]!r}, which is infinite "
+            "or too large.",
+            "Use finite numbers below 1e308.",
         )
     return rated.with_columns(rating=numbers)
 

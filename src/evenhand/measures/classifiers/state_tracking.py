@@ -116,7 +116,7 @@ def state_tracking_changes(
     (first, clusters), (second, others) = (_parts(frame, cluster) for frame in (before, after))
     if before["is_new"].to_list() != after["is_new"].to_list() or clusters.tolist() != others.tolist():
         raise DataError(
-            "state_tracking_changes was given answers to other questions before than after.",
+            "state_tracking_changes: before and after contain different questions.",
             "Give both models' answers to the same questions, in the same order.",
         )
     limits = sums_bootstrap(
@@ -145,7 +145,10 @@ def _parts(frame: pl.DataFrame, cluster: str) -> tuple[Floats, Codes]:
     require_keys(frame, [cluster], "state_tracking")
     for name in ("is_new", "said_yes"):
         if frame.schema[name] != pl.Boolean or frame[name].null_count():
-            raise DataError(f"state_tracking needs true or false in every row of {name}.")
+            raise DataError(
+                f"state_tracking: the column {name} must contain true or false in every row.",
+                "Fill in or remove the other rows.",
+            )
     right, yes = (frame[name].to_numpy() for name in ("is_new", "said_yes"))
     parts = np.stack([right & yes, ~right & yes, right & ~yes, ~right & ~yes], axis=1)
     return parts.astype(np.float64), frame[cluster].rank("dense").to_numpy().astype(np.int64)

@@ -76,22 +76,22 @@ def outcome_of(text: str) -> Outcome:
         match = _SCALE.fullmatch(rest)
         if match is None or float(match[1]) >= float(match[2]):
             raise UsageError(
-                f"The outcome {text!r} has no scale that rises from its lowest to its highest value.",
-                "Write rating:LOW-HIGH, such as rating:1-10.",
+                f"Outcome {text!r}: expected a scale LOW-HIGH, with LOW smaller than HIGH.",
+                "For example: rating:1-10",
             )
         low, high = float(match[1]), float(match[2])
         return Outcome(f"rating:{low:g}-{high:g}", kind, scale=(low, high))
     if kind == "json":
         if _PATH.fullmatch(rest) is None:
             raise UsageError(
-                f"The outcome {text!r} names no field.",
-                "Write json:FIELD, or json:a.b for the field b inside a.",
+                f"Outcome {text!r}: the name of the JSON field is missing or invalid.",
+                "Use json:FIELD, or json:a.b for the field b inside a.",
             )
         return Outcome(f"json:{rest}", kind, path=tuple(part.strip() for part in rest.split(".")))
     if colon:
         raise UsageError(
-            f"The outcome {text!r} has something behind {kind!r}, which takes nothing.",
-            f"Outcomes are {GRAMMAR}.",
+            f"Outcome {text!r}: {kind!r} does not accept a value after the colon.",
+            f"Remove it. Outcomes are {GRAMMAR}.",
         )
     return Outcome(kind, kind)
 

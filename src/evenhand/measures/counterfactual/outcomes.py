@@ -202,14 +202,17 @@ def counterfactual_outcomes(
     require_columns(frame, [BASE, "group", "text", "continuation"], "counterfactual_outcomes")
     if any(one.kind == "semantic" for one in wanted) and embed is None:
         raise UsageError(
-            "The outcome 'semantic' requires a function that maps texts to vectors.",
-            "In Python, give embed=. On the command line, use the outcome similarity, which compares words.",
+            "The outcome 'semantic' requires embed=, a function that returns a vector for each text.",
+            "Give embed=, or use the outcome 'similarity', which compares words.",
         )
     if "axis" not in frame.columns:
         frame = frame.with_columns(axis=pl.lit(None, pl.String))
     frame = frame.filter(pl.col("group").is_not_null())
     if not frame.height:
-        raise DataError("counterfactual_outcomes found no answer about a group.", "Fill the column group.")
+        raise DataError(
+            "counterfactual_outcomes: the column group is empty in all rows.",
+            "Write the group that each prompt is about.",
+        )
     how: dict[str, Any] = {
         "cluster": cluster or units_column(frame),
         "n_axes": n_axes,

@@ -62,8 +62,8 @@ def readings(frame: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
     if outcome.kind == "refusal":
         return _table(refusals(frame).cast(pl.Float64))
     raise UsageError(
-        f"The outcome {outcome.name!r} is not read from single answers.",
-        "similarity and semantic compare answers with each other: see response_similarity.",
+        f"The outcome {outcome.name!r} cannot be computed from single responses.",
+        "similarity and semantic compare responses with each other: use response_similarity.",
     )
 
 

@@ -149,8 +149,8 @@ def response_similarity(
     """
     if not 0 < alpha < 1 or n_axes < 1:
         raise UsageError(
-            f"response_similarity got alpha={alpha} and n_axes={n_axes}.",
-            "alpha lies between 0 and 1 (0.05 is usual); there is at least one axis.",
+            "response_similarity: alpha must be between 0 and 1 (usually 0.05) and n_axes at least 1, got "
+            f"alpha={alpha}, n_axes={n_axes}."
         )
     require_columns(frame, ["base", "group", "text", "continuation"], "response_similarity")
     if "axis" not in frame.columns:

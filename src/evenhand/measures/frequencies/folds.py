@@ -80,11 +80,13 @@ def folded(totals: pl.DataFrame, measure: str, *sizes: str) -> list[Folded]:
     totals = counted_by_fold(totals, measure, ["documents", *sizes])
     held = totals.filter(pl.col("documents") > 0)
     if held.is_empty():
-        raise DataError(f"{measure} was given totals without a document.", "Count a corpus that has some.")
+        raise DataError(
+            f"{measure}: totals contains no documents.", "Count a corpus that has at least one document."
+        )
     if held.select("corpus", "fold").is_duplicated().any():
         raise DataError(
-            f"{measure} found a fold twice in one corpus.",
-            "Add up counts of one corpus before: one row a fold.",
+            f"{measure}: totals contains more than one row for a corpus and fold.",
+            "Add up the counts of each corpus first, so that it has one row per fold.",
         )
     names = held["corpus"].unique(maintain_order=True)
     parts = ((name, held.filter(pl.col("corpus") == name).sort("fold")) for name in names)
@@ -97,7 +99,8 @@ def of_corpus(counts: pl.DataFrame, corpus: Folded) -> pl.DataFrame:
     strange = mine.filter(~pl.col("fold").is_in(corpus.folds.tolist()))
     if strange.height:
         raise DataError(
-            f"Counts of {corpus.name} are in fold {strange['fold'][0]}, which has no documents by the totals.",
+            f"The counts of the corpus {corpus.name} contain fold {strange['fold'][0]}, which has no documents in "
+            "totals.",
             "Give totals and counts of the same documents.",
         )
     return mine

@@ -116,11 +116,12 @@ def pronoun_leans(
     pairs = counted_by_fold(pairs, "pronoun_leans", ["first", "second", "windows"])
     if not len(first) or not len(second):
         raise UsageError(
-            f"pronoun_leans got groups of {len(first)} and {len(second)} terms.", "Each has at least one."
+            f"pronoun_leans: first and second need at least one term each, got {len(first)} and {len(second)}."
         )
     if any(abs(term) >= 2**63 for term in (*first, *second, *of)):
         raise UsageError(
-            "pronoun_leans: numbers of terms must be less than 2**63.", "Terms are numbered from 0."
+            "pronoun_leans: term numbers must be less than 2**63.",
+            "Give the numbers of terms in the table of terms, which start at 0.",
         )
     groups, wanted = (list(first), list(second)), np.unique(np.array(of, dtype=np.int64))
     parts = [

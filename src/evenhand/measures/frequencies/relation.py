@@ -138,7 +138,7 @@ def frequency_relation(
     [('related', 'rises')]
     """
     if total < 1:
-        raise UsageError(f"frequency_relation: invalid total={total}.", "It must be at least 1 document.")
+        raise UsageError(f"frequency_relation: total must be at least 1 document, got {total}.")
     require_texts(frequencies, ["axis", "descriptor"], "frequency_relation")
     require_texts(frequencies, ["bucket"], "frequency_relation", null=True)
     require_counts(frequencies, ["documents", "near_person"], "frequency_relation", null=True)
@@ -153,8 +153,9 @@ def frequency_relation(
     twice = frequencies.filter(pl.struct("axis", "descriptor").is_duplicated())
     if twice.height:
         raise DataError(
-            f"frequency_relation was given {twice['descriptor'][0]!r} of {twice['axis'][0]} twice.",
-            "Give one row of frequencies for each descriptor of an axis.",
+            f"frequency_relation: frequencies contains the descriptor {twice['descriptor'][0]!r} of the axis "
+            f"{twice['axis'][0]} more than once.",
+            "Give one row for each descriptor of an axis.",
         )
     names = outcomes["outcome"].unique(maintain_order=True).to_list()
     rows, points = [], []

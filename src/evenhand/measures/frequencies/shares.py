@@ -81,9 +81,7 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
     [(0, 0, 0.0, 0.0), (1, 5, 5.0, 5000.0)]
     """
     if not 1 <= n_terms <= MOST_TERMS:
-        raise UsageError(
-            f"term_frequencies: invalid n_terms={n_terms}.", f"It must be from 1 to {MOST_TERMS:,}."
-        )
+        raise UsageError(f"term_frequencies: n_terms must be from 1 to {MOST_TERMS:,}, got {n_terms}.")
     counted = ["sentences", "documents_exact", "hits_exact", "documents_alone", "hits_alone"]
     terms = counted_by_fold(terms, "term_frequencies", ["term", "documents", "hits", *counted])
     parts = []
@@ -92,8 +90,9 @@ def term_frequencies(totals: pl.DataFrame, terms: pl.DataFrame, *, n_terms: int)
         rows = mine["term"].to_numpy().astype(np.int64)
         if len(rows) and rows.max() >= n_terms:
             raise UsageError(
-                f"term_frequencies found the term {rows.max()} among {n_terms} terms, numbered from 0.",
-                "Give the number of terms of the table that was counted by.",
+                f"term_frequencies: the counts contain term number {rows.max()}, but n_terms={n_terms} allows 0 "
+                f"to {n_terms - 1}.",
+                "As n_terms, give the number of terms in the table that the corpus was counted with.",
             )
         sums = {name: corpus.sums(mine, rows, n_terms, name) for name in ("documents", "hits")}
         shares = clustered_shares(sums["documents"], corpus.total("documents"))

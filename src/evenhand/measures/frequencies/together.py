@@ -122,8 +122,8 @@ def associations(
     unknown = [level for level in levels if level not in LEVELS]
     if unknown or window < 1 or not levels:
         raise UsageError(
-            f"associations got levels={levels} and window={window}.",
-            f"Give at least one of the levels {', '.join(LEVELS)}; a window is 1 word or more.",
+            f"associations: levels must contain at least one of {', '.join(LEVELS)}, and window must be at least "
+            f"1 word, got levels={levels}, window={window}."
         )
     alone = [LEVELS[level][0] for level in levels]
     terms = counted_by_fold(terms, "associations", ["term", *alone])
@@ -168,9 +168,9 @@ def _level(
         strange = held.filter(~pl.col(name).is_in(found.tolist()))
         if strange.height:
             raise DataError(
-                f"associations found term {strange[name][0]} in the column {name} of the pairs of {corpus.name}, "
-                "but not in the column term of its terms.",
-                "Give terms and pairs that were counted together.",
+                f"associations: the pairs of the corpus {corpus.name} contain the term {strange[name][0]} in the "
+                f"column {name}, but its terms do not contain it.",
+                "Give terms and pairs from the same count.",
             )
     keys = held.select("first", "second").unique(maintain_order=True)
     rows = rows_at(keys, held, ["first", "second"])

@@ -96,8 +96,9 @@ def contrasts_by_axis(
     _check_templates(frame, positive, negative, measure)
     if families is not None and len(families) != len(positive):
         raise UsageError(
-            f"{measure} got {len(families)} families for {len(positive)} pairs of templates.",
-            "Give the family of each pair, in the order of the pairs. A pair without a family needs a unique name.",
+            f"{measure}: families has {len(families)} entries, but there are {len(positive)} pairs of templates.",
+            "Give the family of each pair, in the order of the pairs. A pair without a family needs a unique "
+            "name.",
         )
     kinds = (
         list(families)
@@ -173,8 +174,9 @@ def _laid_out(axis: str, rows: pl.DataFrame, kinds: list[str], own_nouns: bool |
     shape = (len(used), int(place["n"].max() or 0) + 1, len(descriptors))  # type: ignore[arg-type]
     if np.prod(shape, dtype=np.float64) > LARGEST_CROSSING:
         raise DataError(
-            f"Axis {axis!r}: {shape[0]} pairs x {shape[1]} nouns x {shape[2]} descriptors: too many.",
-            "The column noun should hold the few nouns that descriptors share, not the whole text.",
+            f"Axis {axis!r} has too many combinations: {shape[0]} pairs of templates x {shape[1]} nouns x "
+            f"{shape[2]} descriptors.",
+            "Check the column noun: it must contain the few nouns that descriptors share, not the whole text.",
         )
     located = rows.join(place, on=["contrast", *within])
     values = np.full(shape, np.nan)
@@ -198,15 +200,19 @@ def _check_templates(
     both = set(positive) & set(negative)
     if both or not positive or len(positive) != len(negative):
         raise UsageError(
-            f"{measure} got {len(positive)} positive and {len(negative)} negative templates"
-            + (f", {sorted(both)} on both sides." if both else "."),
-            "Give templates in matched pairs, the first positive one with the first negative one, none on both sides.",
+            f"{measure}: positive and negative must contain equally many templates and none in common, got "
+            f"{len(positive)} and {len(negative)}" + (f", with {sorted(both)} in both." if both else "."),
+            "Give matched pairs: the first positive template belongs to the first negative one.",
         )
     if twice := [t for side in (positive, negative) for t in set(side) if list(side).count(t) > 1]:
-        raise UsageError(f"{measure} got {twice[0]!r} in two pairs.", "Each template belongs to one pair.")
+        raise UsageError(
+            f"{measure}: the template {twice[0]!r} occurs in two pairs.",
+            "Use each template in one pair only.",
+        )
     absent = sorted({*positive, *negative} - set(frame["template"].unique()))
     if absent:
         raise DataError(
-            f"No row has the template {absent[0]!r}" + (f" (nor {absent[1:]})." if absent[1:] else "."),
-            "Name templates exactly as the column `template` has them.",
+            f"{measure}: no row has the template {absent[0]!r}"
+            + (f" (nor {absent[1:]})." if absent[1:] else "."),
+            "Write templates exactly as in the column `template`.",
         )

@@ -37,16 +37,18 @@ def crossings(frame: pl.DataFrame, value: str) -> Iterator[Crossing]:
     for name in ["axis", *keys]:
         if frame[name].null_count():
             raise DataError(
-                f"{frame[name].null_count()} rows have no {name}.",
-                "Fill or drop these rows before measuring.",
+                f"The column {name} is empty in {frame[name].null_count():,} rows.",
+                "Fill in or remove these rows.",
             )
     for (axis,), rows in frame.sort("axis").group_by("axis", maintain_order=True):
         labels = {name: rows[name].cast(pl.String).unique().sort() for name in keys}
         shape = tuple(len(labels[name]) for name in keys)
         if np.prod(shape, dtype=np.float64) > LARGEST_CROSSING:
             raise DataError(
-                f"Axis {axis!r}: {shape[0]} templates x {shape[1]} nouns x {shape[2]} descriptors: too many.",
-                "The column noun should hold the few nouns that all descriptors share, not the whole text.",
+                f"Axis {axis!r} has too many combinations: {shape[0]} templates x {shape[1]} nouns x {shape[2]} "
+                "descriptors.",
+                "Check the column noun: it must contain the few nouns that all descriptors share, not the whole "
+                "text.",
             )
         codes = [
             rows[name].cast(pl.String).cast(pl.Enum(labels[name])).to_physical().to_numpy().astype(np.intp)

@@ -238,7 +238,7 @@ def frame_from_parlai_lines(lines: Iterable[str]) -> pl.DataFrame:
             columns["noun"].append(teacher.get("noun"))
         except (json.JSONDecodeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise DataError(
-                f"Line {number} is not a ParlAI world log of a HolisticBias evaluation: {error!r}.",
+                f"Line {number} is not a line of a ParlAI world log of a HolisticBias evaluation: {error!r}.",
                 'Expected {"dialog": [[{"axis", "template", "descriptor"}, {"metrics": {"ppl": ...}}]]}.',
             ) from error
     schema = dict.fromkeys(FIELDS, pl.String)

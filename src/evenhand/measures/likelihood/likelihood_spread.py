@@ -138,9 +138,7 @@ def likelihood_spread(
     """
     require_columns(frame, ["axis", "template", "descriptor", "noun"], "likelihood_spread")
     if margin < 0:
-        raise UsageError(
-            f"likelihood_spread got margin={margin}.", "A margin is a size in nats, zero or more."
-        )
+        raise UsageError(f"likelihood_spread: margin must be 0 or more (in nats), got {margin}.")
     frame = frame.with_columns(pl.col("axis", "template", "descriptor", "noun").cast(pl.String))
     frame, taken = with_surprisal(frame, "likelihood_spread", per)
     if "token_count" in frame.columns or taken == "token":

@@ -202,8 +202,8 @@ def valence_shift(
     require_columns(frame, ["axis", "template", "descriptor", "noun"], "valence_shift")
     if not 0 < alpha < 1 or margin < 0 or n_axes < 1:
         raise UsageError(
-            f"valence_shift got alpha={alpha}, margin={margin} and n_axes={n_axes}.",
-            "alpha lies between 0 and 1; margin is a size in nats, zero or more; there is at least one axis.",
+            "valence_shift: alpha must be between 0 and 1, margin 0 or more (in nats) and n_axes at least 1, got "
+            f"alpha={alpha}, margin={margin}, n_axes={n_axes}."
         )
     frame = frame.with_columns(pl.col("axis", "template", "descriptor", "noun").cast(pl.String))
     known = frame.filter(pl.col("template").is_in([*positive, *negative]))
@@ -313,8 +313,9 @@ def _axis_row(
     if drawn and defined is not None:
         if defined < drawn:
             raise DataError(
-                f"Axis {contrasts.axis!r} is declared to have {defined} descriptors; {drawn} were measured.",
-                "Give the number of all descriptors of the axis, those that were not drawn among them.",
+                f"Axis {contrasts.axis!r}: {drawn} descriptors were measured, but the axis is said to have only "
+                f"{defined}.",
+                "Give the number of all descriptors of the axis, including those that were not sampled.",
             )
         row |= {"n_defined": defined, "chance_drawn": chance_of_drawing(defined, drawn)}
         if not isnan(shifts.axis_p):

@@ -84,7 +84,10 @@ def valence_spread_change(
     for axis, one in sides[0].items():
         two = sides[1].get(axis)
         if two is None or one.descriptors != two.descriptors or one.values.shape != two.values.shape:
-            raise DataError(f"The two models were not asked the same sentences about {axis}.")
+            raise DataError(
+                f"The two models were measured on different sentences of the axis {axis}.",
+                "Give likelihoods of the same sentences for both models.",
+            )
         moved = change_of_spread(one.values, two.values, own_nouns=one.own_nouns)
         low, high = (max(0.0, moved.before**2 + end) ** 0.5 - moved.before for end in (moved.low, moved.high))
         rows.append({"axis": axis, "before": moved.before, "after": moved.after, "p": moved.p,

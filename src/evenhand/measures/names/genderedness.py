@@ -108,8 +108,8 @@ def classifier_bias(
     genders = sorted(written[group].cast(pl.String).unique())
     if len(genders) != 2:
         raise DataError(
-            f"classifier_bias compares two genders; the column {group} contains {', '.join(genders)}.",
-            "Leave conversations of other names out, or compare them two by two.",
+            f"classifier_bias: the column {group} must contain two genders, found {', '.join(genders)}.",
+            "Remove the conversations of other names, or compare two genders at a time.",
         )
     told = written.select(
         pl.col("name", group).cast(pl.String),
@@ -125,8 +125,10 @@ def classifier_bias(
     strange = set(told["predicted"].drop_nulls().unique()) - {*genders, NEITHER}
     if strange:
         raise DataError(
-            f"classifier_bias found the prediction {min(strange)!r}; the genders are {' and '.join(genders)}.",
-            f"Restrict the classifier to the two genders: use the more likely one, or {NEITHER!r} if it detects none.",
+            f"classifier_bias: unknown prediction {min(strange)!r}; expected {' or '.join(genders)}, or "
+            f"{NEITHER!r}.",
+            f"Use the more likely of the two genders as the prediction, or {NEITHER!r} if the classifier detects "
+            "neither.",
         )
     parts: list[tuple[str | None, pl.DataFrame]] = [(None, told)]
     if by:

@@ -129,11 +129,12 @@ def occupation_lean(
     long = occupations.filter(occupations.str.len_chars() > LONGEST_OCCUPATION)
     if len(twice) or len(long) or (occupations.str.strip_chars() == "").any():
         raise DataError(
-            f"occupation_lean found {[*twice, *long, ''][0]!r} in the column occupation.",
+            f"occupation_lean: the column occupation contains {[*twice, *long, ''][0]!r}, which is repeated, too "
+            "long or empty.",
             f"Give each occupation once, with 1 to {LONGEST_OCCUPATION} characters.",
         )
     if genders[0] == genders[1]:
-        raise UsageError(f"occupation_lean got genders={genders}.", "Give two different values.")
+        raise UsageError(f"occupation_lean: genders must contain two different values, got {genders}.")
     strange = shares.filter(~pl.col("share").cast(pl.Float64).is_between(0, 100))
     if strange.height or shares["share"].null_count():
         raise DataError(
@@ -145,8 +146,9 @@ def occupation_lean(
     absent = [gender for gender in genders if gender not in names[group].to_list()]
     if absent:
         raise DataError(
-            f"occupation_lean compares {genders[0]} and {genders[1]}; no conversation is of {', '.join(absent)}.",
-            "Give the two values: genders=(WOMEN'S, MEN'S).",
+            f"occupation_lean compares {genders[0]} and {genders[1]}, but no conversation has {', '.join(absent)} "
+            f"in the column {group}.",
+            "Give the two values of that column: genders=(WOMEN'S, MEN'S).",
         )
     women = (names[group] == genders[0]).to_numpy()
     known = women | (names[group] == genders[1]).to_numpy()

@@ -75,8 +75,9 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
     if not (sums.sum(axis=1) > 0).all():
         silent = counted.groups[int(sums.sum(axis=1).argmin())]
         raise DataError(
-            f"overindexed_words found no word in the conversations of the {group} {silent}.",
-            "The words of groups are compared with each other. Remove the group, or find out why it has no words.",
+            f"overindexed_words: the conversations of {group} {silent} contain no words, so they cannot be "
+            "compared.",
+            "Remove the group, or check why its conversations are empty.",
         )
     frequencies = sums / sums.sum(axis=1, keepdims=True)
     mean = frequencies.mean(axis=0)

@@ -36,21 +36,23 @@ def generated(frame: pl.DataFrame, measure: str, group: str) -> pl.DataFrame:
     strange = frame.filter(~pl.col("speaker").cast(pl.String).is_in(["A", "B"]).fill_null(False))
     if strange.height:
         raise DataError(
-            f"{measure} found the speaker {strange['speaker'][0]!r}.",
-            "Speaker A opens the conversation, B answers: name them A and B.",
+            f"{measure}: the column speaker must contain A or B, found {strange['speaker'][0]!r}.",
+            "Name the speaker who opens the conversation A, and the one who replies B.",
         )
     told = frame.filter(pl.col("name").is_not_null() & pl.col(group).is_not_null())
     both = told.group_by("name").agg(pl.col(group).n_unique()).filter(pl.col(group) > 1)
     if both.height:
         raise DataError(
-            f"{measure} found names with more than one {group}: {', '.join(sorted(both['name'].cast(pl.String))[:5])}.",
-            f"Give each name one {group}, or set it to null to leave it out of all groups.",
+            f"{measure}: these names have more than one {group}: "
+            f"{', '.join(sorted(both['name'].cast(pl.String))[:5])}.",
+            f"Give each name one {group}, or set it to null to exclude the name from all groups.",
         )
     written = told.filter(pl.col("turn") > OPENER)
     if written.is_empty() or written["text"].null_count() == written.height:
         raise DataError(
-            f"{measure} found no generated utterance: turns begin with {OPENER}, the opener, which is not counted.",
-            "Number the utterances of a conversation 1, 2, 3, ... as they were said.",
+            f"{measure}: no conversation contains a generated utterance. Turn {OPENER}, the opener, is not "
+            "generated.",
+            "Number the utterances of each conversation 1, 2, 3, ... in their order.",
         )
     return written
 
@@ -150,9 +152,10 @@ def name_counts(frame: pl.DataFrame, measure: str, group: str, within: str | Non
     groups = tuple(sorted(listed[group].unique()))
     if len(groups) < 2 or said.is_empty():
         raise DataError(
-            f"{measure} compares conversations of names of two groups or more; the column {group} has "
-            f"{', '.join(groups)}{' and nothing was said' if said.is_empty() else ''}.",
-            f"Give self-chats of names of another {group}, too.",
+            f"{measure} needs conversations of names of at least two groups, but the column {group} contains "
+            f"{', '.join(groups)}"
+            f"{', and the conversations are empty' if said.is_empty() else ''}.",
+            f"Add conversations of names of another {group}.",
         )
     pairs = said.group_by("name", "tokens").len()
     vocabulary = pairs["tokens"].unique().sort()

@@ -171,9 +171,9 @@ def _of_two(counted: NameCounts, group: str, genders: tuple[str, str]) -> NameCo
     """Return the counts of two groups in this order; DataError if a group is missing or there is a third one."""
     if set(counted.groups) != set(genders):
         raise DataError(
-            f"token_bins compares {genders[0]} and {genders[1]}; the column {group} contains "
+            f"token_bins compares {genders[0]} and {genders[1]}, but the column {group} contains "
             f"{', '.join(counted.groups)}.",
-            "Give the two values, genders=(FIRST, SECOND), and leave other rows out.",
+            "Give the two values, genders=(FIRST, SECOND), and remove other rows.",
         )
     return counted.in_order(genders)
 

@@ -197,8 +197,8 @@ def _table(rows: list[dict[str, object]]) -> pl.DataFrame:
 def _some(both: pl.DataFrame, everything: pl.DataFrame) -> None:
     if both.is_empty():
         raise DataError(
-            f"No pair has a score of both models, of {everything.height} that either was asked.",
-            "Compare two runs of the same pairs; for scores of your own, give both the same pair_id.",
+            f"None of the {everything.height:,} pairs has a score from both models.",
+            "Compare two runs on the same pairs. For your own scores, use the same pair_id for both models.",
         )
 
 

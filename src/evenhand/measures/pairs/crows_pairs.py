@@ -96,7 +96,7 @@ def crows_pairs(
     """
     if architecture not in ("causal", "encoder-decoder", "masked"):
         raise UsageError(
-            f"There is no architecture {architecture!r}.", "Known: causal, encoder-decoder, masked."
+            f"Unknown architecture {architecture!r}.", "Expected causal, encoder-decoder or masked."
         )
     if architecture == "masked":
         require_columns(frame, ["bias_type", *TOKENS], "crows_pairs for masked models")
@@ -395,6 +395,6 @@ def _annotations(value: object, row: int) -> Sequence[Sequence[str]]:
     except (ValueError, SyntaxError):
         pass
     raise DataError(
-        f"Row {row} of the column annotations is {str(value)[:60]!r}.",
+        f"Row {row}: the column annotations contains {str(value)[:60]!r}, which is not a list of lists.",
         "Expected one list of bias types per annotator, such as [['age'], ['age', 'gender'], []].",
     )

@@ -250,8 +250,8 @@ def redditbias_change(before: RedditBias, after: RedditBias, *, level: float = 0
     change = both.with_columns(first=pl.col("difference"), difference=pl.col("later") - pl.col("difference"))
     if change["difference"].null_count() == change.height:
         raise DataError(
-            f"No pair has a perplexity of both models, of {change.height} that either was asked.",
-            "Compare two runs of the same pairs; for scores of your own, give both the same pair_id.",
+            f"None of the {change.height:,} pairs has a perplexity from both models.",
+            "Compare two runs on the same pairs. For your own scores, use the same pair_id for both models.",
         )
     rows = []
     for axis, part in _by_type(change):

@@ -84,8 +84,8 @@ def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFram
     )
     if both.is_empty():
         raise DataError(
-            "No pair has a perplexity of both models.",
-            "Compare two runs of the same pairs; for scores of your own, give both the same pair_id.",
+            "No pair has a perplexity from both models.",
+            "Compare two runs on the same pairs. For your own scores, use the same pair_id for both models.",
         )
     units = both.group_by("bias_type", "phrase").agg(pl.col("difference", "later").mean())
     rows = []

@@ -101,8 +101,7 @@ def stereoset_published(frame: pl.DataFrame) -> pl.DataFrame:
     absent = clusters.filter(pl.col("missing"))
     if len(absent):
         raise DataError(
-            f"{len(absent)} clusters lack a score, the first being {absent['cluster_id'][0]!r}; the official "
-            "evaluation has no rule for them.",
+            f"{len(absent):,} clusters have no score (the first: {absent['cluster_id'][0]!r}); all are required.",
             "Score them, or use the corrected measure `stereoset`, which counts them as missing.",
         )
     tables = []
@@ -275,7 +274,8 @@ def _clusters(frame: pl.DataFrame) -> pl.DataFrame:
     require_keys(frame, ["dataset_type", "bias_type", "cluster_id"], "stereoset")
     unknown = set(frame["gold_label"].unique()) - set(LABELS)
     if unknown:
-        raise DataError(f"gold_label has {sorted(map(str, unknown))[0]!r}.", f"Known: {', '.join(LABELS)}.")
+        wrong = sorted(map(str, unknown))[0]
+        raise DataError(f"Unknown value in gold_label: {wrong!r}.", f"Expected {', '.join(LABELS)}.")
     keys = ["dataset_type", "cluster_id", "bias_type", "target"]
     score = pl.col("score").cast(pl.Float64)
     wide = (

@@ -200,8 +200,8 @@ def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.Da
     require_votes(votes, ["person", "question", "role", "value", "excluded"], measure)
     if not signs or not set(signs.values()) <= {1, -1}:
         raise DataError(
-            f"{measure} needs a sign of each statement.",
-            "1 where agreement is for equality, -1 where it is against.",
+            f"{measure}: signs must contain 1 or -1 for each statement.",
+            "Use 1 if agreement with the statement supports equality, and -1 if it opposes equality.",
         )
     rows = votes.filter(
         (pl.col("role") == "survey") & pl.col("excluded").is_null() & pl.col("question").is_in(list(signs))
@@ -209,11 +209,15 @@ def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.Da
     try:
         rated = rows.with_columns(finite(pl.col("value"))).drop_nulls("value")
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{measure}: ratings must be numbers; the column value has texts.") from error
+        raise DataError(
+            f"{measure}: ratings must be numbers, but the column value contains text.",
+            "Convert the column value to numbers.",
+        ) from error
     if rated.is_empty():
         raise DataError(
             f"{measure}: no annotator rated any of the {len(signs)} statements.",
-            "Statements are rows of role survey, their id in the column question, the rating in value.",
+            "Check signs: its keys must occur in the column question, in rows with the role survey and a rating "
+            "in the column value.",
         )
     return rated
 

@@ -103,7 +103,7 @@ def classifier_correlation(
     names = sorted({name for each in said.values() for name in each})
     if classifier is not None and classifier not in names:
         raise DataError(
-            f"classifier_correlation: no item has a judgement of {classifier!r}.",
+            f"classifier_correlation: no item was classified by {classifier!r}.",
             f"Classifiers in the votes: {', '.join(names) or 'none'}.",
         )
     options: list[str | None] = (
@@ -133,7 +133,10 @@ def _read(used: pl.DataFrame) -> dict[str, Mapping[str, Any]]:
         try:
             said = parse_json(text)
         except ValueError as error:
-            raise DataError(f"The judgements of item {item!r} are no JSON: {str(text)[:60]!r}.") from error
+            raise DataError(
+                f"The classifications of item {item!r} are not valid JSON: {str(text)[:60]!r}.",
+                "Export the study again.",
+            ) from error
         if isinstance(said, dict):
             found[item] = {name: each for name, each in said.items() if isinstance(each, dict)}
     return found

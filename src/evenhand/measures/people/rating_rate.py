@@ -199,8 +199,8 @@ def _as_means(asked: pl.DataFrame, values: bool | None, measure: str) -> bool:
     missing = asked.filter(pl.col("counts") & pl.col("value").is_null())
     if means and missing.height:
         raise DataError(
-            f"{measure}: the answer {missing['answer'][0]!r} to {asked['question'][0]!r} has no value.",
-            "Give options a value in the study, or compare shares (values=False).",
+            f"{measure}: the answer {missing['answer'][0]!r} to {asked['question'][0]!r} has no numeric value.",
+            "Give each answer option a value in the study, or compare shares: values=False.",
         )
     return means
 

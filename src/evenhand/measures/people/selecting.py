@@ -47,8 +47,8 @@ def real_rows(
         if known.is_empty():
             names = sorted(votes.filter(pl.col("measurement").is_in(list(measurements)))["question"].unique())
             raise DataError(
-                f"{measure}: no annotator was asked {question!r} ({' or '.join(measurements)}).",
-                f"Questions of that kind: {', '.join(names) or 'none'}.",
+                f"{measure}: the votes contain no question {question!r} of the type {' or '.join(measurements)}.",
+                f"Questions of this type: {', '.join(names) or 'none'}.",
             )
     real = known.filter(pl.col("role") == "real")
     return real.with_columns(counts=pl.col("excluded").is_null() & pl.col("answer").is_not_null())
@@ -68,14 +68,14 @@ def paired_votes(
     strange = rows.filter(pl.col("answer").is_not_null() & ~pl.col("answer").is_in(["a", "b", "tie"]))
     if strange.height:
         raise DataError(
-            f"{measure}: {strange['answer'][0]!r} is no answer to a choice between two.",
-            "A vote is a, b or tie, whichever side they stood on.",
+            f"{measure}: the column answer contains {strange['answer'][0]!r}; expected a, b or tie.",
+            "Write a if model_a was preferred and b if model_b was, regardless of the position on the page.",
         )
     alone = rows.filter(pl.col("model_a").is_null() | pl.col("model_b").is_null())
     if alone.height:
         raise DataError(
-            f"{measure}: the pair {alone['item'][0]!r} does not say whose conversations it shows.",
-            "Give model_a and model_b, the models that wrote them.",
+            f"{measure}: model_a or model_b is missing for the pair {alone['item'][0]!r}.",
+            "Write the names of the models whose texts the pair shows.",
         )
     rows = rows.filter(pl.col("model_a") != pl.col("model_b"))
     b_first = pl.col("model_b") > pl.col("model_a")
@@ -136,8 +136,9 @@ def _told(rows: pl.DataFrame, measure: str, key: str | None) -> pl.Series:
     found = rows["groups"].cast(pl.String).str.json_path_match(f"$['{key}']")
     if found.null_count() == rows.height and rows.height:
         raise DataError(
-            f"{measure}: the votes have no column {key}, and no item names {key} in its groups.",
-            "Compare by a column such as model, or by what the study's items say in `groups`.",
+            f"{measure}: cannot group by {key!r}: the votes have no such column, and the items have no such key "
+            "in `groups`.",
+            "Use a column such as model, or a key that the study's items have in `groups`.",
         )
     return found
 

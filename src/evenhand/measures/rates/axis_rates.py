@@ -102,7 +102,7 @@ def axis_rates(
     """
     require_columns(frame, ["axis"], "axis_rates")
     if not 0 < level < 1:
-        raise UsageError(f"axis_rates got level={level}.", "It lies between 0 and 1.")
+        raise UsageError(f"axis_rates: level must be between 0 and 1, got {level}.")
     outcomes = negative_outcomes(frame, "axis_rates")
     cluster = cluster_column(frame, cluster, "axis_rates")
     keys = ["axis", "group"]

@@ -82,13 +82,13 @@ def bias_score_curves(
         or min(sizes, default=0) < 1
     ):
         raise UsageError(
-            f"bias_score_curves got harmed={list(harmed)}, sizes={list(sizes)}, groups={groups}, audits={audits}.",
-            "groups must be at least 2, harmed at most groups, and sizes and audits at least 1.",
+            "bias_score_curves: groups must be at least 2, harmed at most groups, and sizes and audits at least "
+            f"1, got harmed={list(harmed)}, sizes={list(sizes)}, groups={groups}, audits={audits}."
         )
     if not 0 <= rate <= 100 or not all(0 <= shift <= 100 - rate for shift in shifts):
         raise UsageError(
-            f"bias_score_curves got rate={rate} and shifts={list(shifts)}.",
-            "Both are percentage points, and rate + shift is at most 100.",
+            f"bias_score_curves: rate and rate + shift must be from 0 to 100 percentage points, got rate={rate}, "
+            f"shifts={list(shifts)}."
         )
     rows = []
     for number, (count, shift, n) in enumerate(product(harmed, shifts, sizes)):

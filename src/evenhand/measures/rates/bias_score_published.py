@@ -113,7 +113,7 @@ def published_bias_score(
     outcomes = negative_outcomes(frame, "published_bias_score")
     if background is not None and not 0 <= background <= 100:
         raise UsageError(
-            f"published_bias_score got background={background}.", "It is a rate in percent, 0 to 100."
+            f"published_bias_score: background must be a rate in percent, from 0 to 100, got {background}."
         )
     groups = (
         outcomes.group_by("axis", "group", maintain_order=True)
@@ -189,15 +189,19 @@ def pooled_bias_score(fails: npt.ArrayLike, totals: npt.ArrayLike) -> float:
     failed, groups = np.asarray(fails, dtype=np.float64), np.asarray(totals, dtype=np.float64)
     if failed.shape != groups.shape or not np.all((failed >= 0) & (failed <= groups)) or groups.sum() <= 0:
         raise UsageError(
-            f"pooled_bias_score got fails {failed.tolist()} of {groups.tolist()}.",
-            "Give one count of each for every data set, 0 <= fails <= groups, and at least one group.",
+            "pooled_bias_score: each data set needs 0 <= fails <= totals, and at least one total must be above "
+            f"0, got fails={failed.tolist()}, totals={groups.tolist()}.",
+            "Give one number of groups with bias (fails) and one number of groups (totals) per data set.",
         )
     return float(100.0 * failed.sum() / groups.sum())
 
 
 def _resampled(groups: pl.Series, level: float) -> tuple[Floats, Floats, Floats]:
     if not 0.0 < level < 1.0:
-        raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.975, for example).")
+        raise UsageError(
+            f"published_bias_score: level must be between 0 and 1, got {level}.",
+            "The published value is 0.975.",
+        )
     tail = 50.0 * (1.0 - level)
     low, high, error = (np.full(len(groups), np.nan) for _ in range(3))
     for place, outcomes in enumerate(groups):

@@ -112,8 +112,8 @@ def rates_by_prompt_toxicity(
     bounds = sorted(bins)
     if not 0 < threshold <= 1 or any(not 0 < bound < 1 for bound in bounds):
         raise UsageError(
-            f"rates_by_prompt_toxicity got threshold={threshold} and bins={list(bins)}.",
-            "Bounds of a score lie between 0 and 1.",
+            f"rates_by_prompt_toxicity: threshold and bins must be between 0 and 1, got threshold={threshold}, "
+            f"bins={list(bins)}."
         )
     grouped = "group" in frame.columns
     outcomes = negative_outcomes(
@@ -122,8 +122,8 @@ def rates_by_prompt_toxicity(
     outcomes = outcomes.with_columns(pl.col("prompt_toxicity").cast(pl.Float64).fill_nan(None))
     if not outcomes["prompt_toxicity"].drop_nulls().is_between(0, 1).all():
         raise DataError(
-            "rates_by_prompt_toxicity found a prompt_toxicity outside 0 to 1.",
-            "Scores in percent have to be divided by 100.",
+            "rates_by_prompt_toxicity: the column prompt_toxicity contains numbers outside 0 to 1.",
+            "Divide scores in percent by 100.",
         )
     cluster = cluster_column(outcomes, cluster, "rates_by_prompt_toxicity")
     everything = responses_once(outcomes).with_columns(

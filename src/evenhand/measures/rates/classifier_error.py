@@ -17,7 +17,7 @@ COUNTS = ("false_alarms", "n_harmless", "hits", "n_harmful")
 KEYS = ("role", "axis", "group")
 EXPECTED = (
     "Expected counts (group, false_alarms, n_harmless, hits, n_harmful) or labelled texts (group, label, negative: "
-    "1 or 0), with axis and role where they matter; a row without group speaks of all groups."
+    "1 or 0), optionally with axis and role. A row without a group applies to all groups."
 )
 _WHAT = "The table of a classifier's errors"
 
@@ -71,7 +71,7 @@ def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: n
     for shares in (judged_rate, true_positives, true_negatives):
         if ((shares < 0) | (shares > 1)).any():
             raise UsageError(
-                "rogan_gladen takes shares, which lie between 0 and 1.", "Divide percentages by 100."
+                "rogan_gladen: all arguments must be shares between 0 and 1.", "Divide percentages by 100."
             )
     youden = true_positives + true_negatives - 1
     usable = youden > 0
@@ -128,18 +128,20 @@ def error_counts(frame: pl.DataFrame) -> pl.DataFrame:
     table = _counts(table) if counted else _tallied(table)
     if table.select(KEYS).is_duplicated().any():
         twice = table.filter(table.select(KEYS).is_duplicated())["group"][0] or "all groups"
-        raise DataError(f"{_WHAT} counts {twice} twice.", EXPECTED)
+        raise DataError(f"{_WHAT}: more than one row has error counts for {twice}.", EXPECTED)
     if table.filter(
         (pl.col("false_alarms") > pl.col("n_harmless")) | (pl.col("hits") > pl.col("n_harmful"))
     ).height:
-        raise DataError(f"{_WHAT} has more false alarms or hits than texts.", EXPECTED)
+        raise DataError(
+            f"{_WHAT}: a row has more false_alarms than n_harmless, or more hits than n_harmful.", EXPECTED
+        )
     return table.select(*KEYS, *COUNTS)
 
 
 def _counts(table: pl.DataFrame) -> pl.DataFrame:
     table = table.with_columns(_numbers(table, name) for name in COUNTS)
     if any(table[name].null_count() or (table[name] < 0).any() for name in COUNTS):
-        raise DataError(f"{_WHAT} has a count that is missing or below 0.", EXPECTED)
+        raise DataError(f"{_WHAT}: a count is missing or negative.", EXPECTED)
     return table
 
 
@@ -152,17 +154,21 @@ def _numbers(table: pl.DataFrame, name: str) -> pl.Series:
     numbers = given.cast(pl.Float64, strict=False).fill_nan(None)
     strange = given.filter(given.is_not_null() & numbers.is_null())
     if len(strange) and given.dtype == pl.String:
-        raise DataError(f"{_WHAT} contains {strange[0]!r} in the column {name}.", EXPECTED)
+        raise DataError(
+            f"{_WHAT}: the column {name} contains {strange[0]!r}, which is not a number.", EXPECTED
+        )
     return numbers.alias(name)
 
 
 def _tallied(table: pl.DataFrame) -> pl.DataFrame:
     table = table.with_columns(_numbers(table, name) for name in ("label", "negative"))
     if table["label"].null_count():
-        raise DataError(f"{_WHAT} has {table['label'].null_count()} texts without a label.", EXPECTED)
+        raise DataError(
+            f"{_WHAT}: the column label is empty in {table['label'].null_count():,} rows.", EXPECTED
+        )
     for name in ("label", "negative"):
         if not table[name].drop_nulls().is_in([0.0, 1.0]).all():
-            raise DataError(f"{_WHAT} has values other than 1 and 0 in the column {name}.", EXPECTED)
+            raise DataError(f"{_WHAT}: the column {name} must contain only 1 and 0.", EXPECTED)
     judged = table.filter(pl.col("negative").is_not_null())
     harmful = pl.col("label") == 1
     return (
@@ -208,7 +214,9 @@ def of_role(counts: pl.DataFrame, role: str) -> pl.DataFrame:
     [('regard', 7.0)]
     """
     if "role" not in counts.columns:
-        raise DataError(f"{_WHAT} has no role.", "Make it by evenhand.measures.error_counts.")
+        raise DataError(
+            f"{_WHAT} has no column role.", "Create the table with evenhand.measures.error_counts."
+        )
     require_texts(counts, ["role"], "of_role", null=True)
     return counts.filter(pl.col("role").is_null() | (pl.col("role") == role))
 
@@ -219,7 +227,10 @@ def counts_of_axis(counts: pl.DataFrame, axis: str | None, groups: tuple[str, ..
     A group gets its own row (of its axis before one of any axis), else the row for all groups.
     """
     if lacking := [name for name in (*KEYS, *COUNTS) if name not in counts.columns]:
-        raise DataError(f"{_WHAT} lacks {', '.join(lacking)}.", "Make it by evenhand.measures.error_counts.")
+        raise DataError(
+            f"{_WHAT} has no column {', '.join(lacking)}.",
+            "Create the table with evenhand.measures.error_counts.",
+        )
     here = counts.filter(pl.col("axis").is_null() | pl.col("axis").eq_missing(pl.lit(axis, pl.String)))
     here = here.sort(pl.col("axis").is_null(), pl.col("role").is_null())
     known: dict[str | None, tuple[float, ...]] = {}

@@ -173,8 +173,8 @@ def disparity(
     """
     if not 0 < alpha < 1 or n_axes < 1:
         raise UsageError(
-            f"disparity got alpha={alpha} and n_axes={n_axes}.",
-            "alpha lies between 0 and 1 (0.05 is usual); there is at least one axis.",
+            f"disparity: alpha must be between 0 and 1 (usually 0.05) and n_axes at least 1, got alpha={alpha}, "
+            f"n_axes={n_axes}."
         )
     parts, cluster = units_of_axes(frame, "disparity", cluster=cluster, strata=strata, numbers=numbers)
     _check_reference(reference, parts)
@@ -217,7 +217,7 @@ def _check_reference(reference: str | None, parts: list[AxisUnits]) -> None:
         names = sorted({name for part in parts for name in part.names})
         raise UsageError(
             f"The reference group {reference!r} is not in the table.",
-            f"It has {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}.",
+            f"Use one of its groups: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}.",
         )
 
 

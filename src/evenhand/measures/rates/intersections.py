@@ -139,8 +139,8 @@ def intersections(
     labelled, axes = _labelled(frame, groups)
     if minimum_prompts < 2 or not 0 < alpha < 1 or n_axes < 1:
         raise UsageError(
-            f"intersections got minimum_prompts={minimum_prompts}, alpha={alpha} and n_axes={n_axes}.",
-            "It needs at least 2 prompts, an alpha between 0 and 1, and one axis.",
+            "intersections: minimum_prompts must be at least 2, alpha between 0 and 1 and n_axes at least 1, got "
+            f"minimum_prompts={minimum_prompts}, alpha={alpha}, n_axes={n_axes}."
         )
     column = cluster_column(labelled, cluster, "intersections") or "prompt_id"
     tests = len(axes) * (len(axes) - 1) // 2 * len(STRATA)
@@ -172,8 +172,9 @@ def _labelled(frame: pl.DataFrame, groups: Groups) -> tuple[pl.DataFrame, list[s
     axes = list(groups)
     if len(set(axes)) < 2 or (isinstance(groups, Mapping) and not all(groups.values())):
         raise UsageError(
-            f"intersections got {len(set(axes))} axes, or one without groups; it needs at least two.",
-            'Give groups={"gender": ["female", "male"], "race": ["asian", ...]}.',
+            "intersections: groups must name at least two different axes, each with at least one group; got "
+            f"{len(set(axes))} axes.",
+            'For example: groups={"gender": ["female", "male"], "race": ["asian", ...]}',
         )
     columns = [column for axis in axes for column in groups[axis]] if isinstance(groups, Mapping) else axes
     require_columns(frame, ["prompt_toxic", "negative", *columns], "intersections", of_any_kind=True)
@@ -208,8 +209,8 @@ def _from_lists(axis: str, kind: pl.DataType) -> list[pl.Expr]:
         ]
     if not isinstance(kind, pl.List):
         raise DataError(
-            f"intersections needs lists of groups in the column {axis}, which contains {kind}.",
-            "For columns of 0 and 1 give groups as {axis: columns}.",
+            f"intersections: the column {axis} must contain lists of groups, but its type is {kind}.",
+            "If each group has its own column of 0 and 1, give groups={axis: columns}.",
         )
     each = pl.col(axis).list.drop_nulls().list.unique().list.sort()
     return [

@@ -125,8 +125,9 @@ def max_subgroup_rate(
     """
     if minimum_n < 1 or most < 1 or draws < 1:
         raise UsageError(
-            f"max_subgroup_rate got minimum_n={minimum_n}, most={most} and draws={draws}.",
-            "Each is at least 1; 10, 10 and 199 are usual.",
+            f"max_subgroup_rate: minimum_n, most and draws must be at least 1, got minimum_n={minimum_n}, "
+            f"most={most}, draws={draws}.",
+            "Usual values are 10, 10 and 199.",
         )
     outcomes = negative_outcomes(frame, "max_subgroup_rate")
     parts = units_of_axes(outcomes, "max_subgroup_rate", cluster=cluster)[0]

@@ -126,14 +126,14 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
     """
     require_columns(frame, ["negative", "gender", "noun", "descriptor"], "noun_contrast")
     if not 0 < level < 1:
-        raise UsageError(f"noun_contrast got level={level}.", "The level must be between 0 and 1.")
+        raise UsageError(f"noun_contrast: level must be between 0 and 1, got {level}.")
     genders = frame["gender"].cast(pl.String)
     strange = genders.drop_nulls().unique().sort()
     strange = strange.filter(~strange.is_in([MALE, FEMALE, *OTHER_GENDERS]))
     if len(strange):
         raise DataError(
-            f"noun_contrast found {', '.join(map(repr, strange[:5]))} in the column gender.",
-            f"It must be {MALE!r} or {FEMALE!r}, or {', '.join(map(repr, OTHER_GENDERS))} or null to leave a row out.",
+            f"noun_contrast: the column gender contains unknown values: {', '.join(map(repr, strange[:5]))}.",
+            f"Use {MALE!r} or {FEMALE!r}. Rows with {', '.join(map(repr, OTHER_GENDERS))} or null are excluded.",
         )
     outcomes = negative_outcomes(
         frame.with_columns(group=pl.lit("all"), gender=pl.col("gender").cast(pl.String)), "noun_contrast"

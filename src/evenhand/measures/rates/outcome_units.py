@@ -152,8 +152,9 @@ def units_of_axes(
         )
     if table["several"].any():
         raise UsageError(
-            f"{measure}: a {unit_name(cluster)} has several values of {' and '.join(strata)}, which strata names.",
-            "Give clusters that are within one stratum for each group.",
+            f"{measure}: a {unit_name(cluster)} of one group has several values in {' and '.join(strata)}, given "
+            "as strata.",
+            "Use clusters that have one value there for each group.",
         )
     table = table.sort(*keys, "_unit")
     parts = table.partition_by("axis", maintain_order=True)

@@ -181,7 +181,7 @@ def expected_maximum(scores: npt.ArrayLike, k: int) -> Floats:
     values = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     n = values.shape[1]
     if not 1 <= k <= n:
-        raise UsageError(f"expected_maximum was asked for the largest of {k} out of {n}.", "k is 1 to n.")
+        raise UsageError(f"expected_maximum: k must be from 1 to the number of samples, {n}, got {k}.")
     return _over_subsets(values, k, np.asarray)
 
 
@@ -223,8 +223,8 @@ def chance_of_any(hits: npt.ArrayLike, totals: npt.ArrayLike, k: int) -> Floats:
     require_same_shape("chance_of_any", hits=negative, totals=total)
     if k < 1 or (negative < 0).any() or (negative > total).any() or (total < k).any():
         raise UsageError(
-            f"chance_of_any: k={k} outcomes cannot be sampled from these hits and totals.",
-            "Each row needs 0 to totals hits, and k from 1 to the smallest total.",
+            f"chance_of_any: k={k} outcomes cannot be drawn from these hits and totals.",
+            "Each row needs 0 <= hits <= totals, and k must be from 1 to the smallest total.",
         )
     clean = total - negative
     enough = clean >= k
@@ -253,13 +253,14 @@ def _samples(prompts: pl.DataFrame, k: int | None) -> int:
     size = int(np.quantile(judged, _REACHED, method="lower")) if k is None else k
     if k is None and size < 1:
         raise DataError(
-            "toxicity_over_samples: more than 5 % of the prompts have no judged sample.",
-            "Give k=, the number of samples to compare at; prompts with fewer are then left out and counted.",
+            "toxicity_over_samples: more than 5% of the prompts have no classified sample.",
+            "Give k=, the number of samples to compare. Prompts with fewer samples are then excluded and counted.",
         )
     if size < 1 or size > judged.max():
         raise UsageError(
-            f"toxicity_over_samples got k={k}, but prompts have 1 to {judged.max()} judged samples.",
-            "Ask for more samples, or give a smaller k.",
+            "toxicity_over_samples: k must be from 1 to the largest number of classified samples of a prompt, "
+            f"{judged.max()}, got {k}.",
+            "Generate more samples, or use a smaller k.",
         )
     return size
 

@@ -187,8 +187,8 @@ def explain_contrast_by_missing(
     wrong |= paired and len({len(one) for one in missing}) > 1
     if wrong or not ((shares >= 0) & (shares <= 1)).all() or not all(0 <= rate <= 1 for rate in rates):
         raise UsageError(
-            "explain_contrast_by_missing needs two names, two rates and two arrays of missing shares, all from 0 to 1; "
-            "low must not be above high, and paired groups need equally many units.",
+            "explain_contrast_by_missing needs two names, two rates and two arrays of missing shares. All "
+            "numbers must be from 0 to 1, low must not be above high, and paired groups need equally many units.",
             "Divide percentages by 100.",
         )
     sure = low if low > 0 else -high if high < 0 else np.nan

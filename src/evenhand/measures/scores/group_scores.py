@@ -132,8 +132,9 @@ def score_differences(
     kind = frame.schema[score]
     if not (kind.is_numeric() or kind == pl.Null):
         raise DataError(
-            f"score_differences needs numbers in the column {score}, which contains {kind}.",
-            "Turn it into numbers first; texts such as '41.000' are read by `evenhand measure`.",
+            f"score_differences: the column {score} must contain numbers, but its type is {kind}.",
+            "Convert it to numbers first. `evenhand measure` can read numbers that are written as text, such as "
+            "'41.000'.",
         )
     outcomes = frame.with_columns(negative=pl.col(score).cast(pl.Float64))
     found = disparity(

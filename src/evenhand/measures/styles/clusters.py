@@ -107,8 +107,9 @@ def find_style_clusters(
     complete = values[np.isfinite(values).all(axis=1)]
     if len(complete) < 3:
         raise DataError(
-            f"find_style_clusters needs at least three responses without missing (NaN) style probabilities, got "
-            f"{len(complete)} of {len(values)}."
+            "find_style_clusters needs at least three responses with all style probabilities (no NaN), got "
+            f"{len(complete):,} of {len(values):,}.",
+            "Give more responses, or fill in the missing probabilities.",
         )
     centred = complete - complete.mean(axis=0)
     size = np.sqrt(np.square(centred).sum(axis=0))
@@ -182,7 +183,7 @@ def strongest_clusters(
     check_kinds(style_shares, ["estimate"], "strongest_clusters", numbers=True)
     style_shares = style_shares.with_columns(finite(pl.col("estimate")).fill_null(0.0))
     if top < 1 or keep < 1:
-        raise UsageError(f"strongest_clusters got top={top} and keep={keep}.", "Both are at least 1.")
+        raise UsageError(f"strongest_clusters: top and keep must be at least 1, got top={top}, keep={keep}.")
     if "axis" in style_shares.columns and style_shares["axis"].null_count():
         style_shares = style_shares.filter(pl.col("axis").is_null())
     ranked = style_shares.sort("estimate", "style", descending=[True, False])
@@ -191,8 +192,8 @@ def strongest_clusters(
     ranked_clusters = list(dict.fromkeys(home[style] for style in ranked["style"].head(top) if style in home))
     if not ranked_clusters:
         raise UsageError(
-            "strongest_clusters found none of the top styles in the tree.",
-            "Find the clusters from the same style columns.",
+            "strongest_clusters: the clusters contain none of the top styles.",
+            "Use clusters that were found from the same style columns.",
         )
     # a stable sort keeps tied clusters in the order of their strongest style
     ranked_clusters.sort(key=lambda cluster: -sum(amount.get(style, 0.0) for style in cluster))
@@ -209,15 +210,19 @@ def strongest_clusters(
 def _check(values: Floats, names: tuple[str, ...], threshold: float | None, n_clusters: int | None) -> None:
     if values.ndim != 2 or values.shape[1] != len(names):
         raise UsageError(
-            f"find_style_clusters was given probabilities of shape {values.shape} and {len(names)} labels.",
-            "Give (responses, styles) and one label for each style.",
+            f"find_style_clusters: probabilities of shape {values.shape} do not match {len(names)} labels.",
+            "Give an array of shape (responses, styles), and one label for each style.",
         )
     if len(set(names)) < len(names):
-        raise UsageError("find_style_clusters was given the same label twice; each style needs its own.")
+        raise UsageError(
+            "find_style_clusters: two styles have the same label.", "Give each style a unique label."
+        )
     if threshold is not None and n_clusters is not None:
-        raise UsageError("find_style_clusters takes a threshold or a number of clusters, not both.")
+        raise UsageError(
+            "find_style_clusters: threshold and n_clusters cannot be combined.", "Give one of them."
+        )
     if (threshold is not None and not 0 <= threshold <= 2) or (n_clusters is not None and n_clusters < 1):
         raise UsageError(
-            f"find_style_clusters got threshold={threshold} and n_clusters={n_clusters}.",
-            "A threshold lies between 0 and 2; at least one cluster is left.",
+            "find_style_clusters: threshold must be from 0 to 2 and n_clusters at least 1, got "
+            f"threshold={threshold}, n_clusters={n_clusters}."
         )

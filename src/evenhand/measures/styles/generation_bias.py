@@ -159,8 +159,8 @@ def generation_bias(
     require_columns(frame, ["template", "descriptor"], "generation_bias")
     if ddof not in (0, 1) or draws < 1 or not 0 < level < 1:
         raise UsageError(
-            f"generation_bias got ddof={ddof}, level={level} and draws={draws}.",
-            "ddof is 0 or 1, level lies between 0 and 1; at least one draw is needed (39 is usual).",
+            "generation_bias: ddof must be 0 or 1, level between 0 and 1 and draws at least 1 (usually 39), got "
+            f"ddof={ddof}, level={level}, draws={draws}."
         )
     keys = [name for name in KEYS if name in frame.columns]
     require_keys(frame, keys, "generation_bias")
@@ -178,8 +178,8 @@ def generation_bias(
         if not cells:
             if axis is None:
                 raise DataError(
-                    "generation_bias found no template with complete replies to two descriptors.",
-                    "Give replies to at least two descriptors in one template.",
+                    "generation_bias: no template has complete responses about two or more descriptors.",
+                    "Give responses about at least two descriptors in the same template.",
                 )
             continue
         published, least = (
@@ -215,8 +215,8 @@ def _style_columns(frame: pl.DataFrame, styles: Sequence[str] | None) -> list[st
     )
     if not names:
         raise DataError(
-            "generation_bias found no column of style probabilities.",
-            "Give one column of probabilities per style.",
+            "generation_bias: the table has no columns of style probabilities.",
+            "Add one column of probabilities per style.",
         )
     require_columns(frame, names, "generation_bias")
     check_kinds(frame, names, "generation_bias", numbers=True)
@@ -236,8 +236,13 @@ def _cluster_columns(
         unknown = [style for style in styles if style not in places]
         if unknown or not styles:
             raise UsageError(
-                f"Cluster {cluster!r} has styles without a column: {', '.join(unknown) or 'it is empty'}.",
-                f"The styles are {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}.",
+                f"generation_bias: the cluster {cluster!r} "
+                + (
+                    f"contains styles without a column: {', '.join(unknown)}."
+                    if unknown
+                    else "contains no style."
+                ),
+                f"Styles in the table: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}.",
             )
     return {cluster: sorted({places[style] for style in styles}) for cluster, styles in clusters.items()}
 

@@ -124,14 +124,16 @@ def offensiveness(
     require_columns(frame, ["descriptor", "score"], "offensiveness")
     if not 0 < threshold <= 1 or not 0 < level < 1 or draws < 1:
         raise UsageError(
-            f"offensiveness got threshold={threshold}, level={level} and draws={draws}.",
-            "threshold and level lie between 0 and 1; at least one draw is needed (39 is usual).",
+            "offensiveness: threshold and level must be between 0 and 1 and draws at least 1 (usually 39), got "
+            f"threshold={threshold}, level={level}, draws={draws}."
         )
     cluster = cluster_column(frame, cluster, "offensiveness")
     checked = _checked(frame)
     known = checked.filter(pl.col("score").is_not_null())
     if known.is_empty():
-        raise DataError("offensiveness found no judgement: score is missing in all rows.")
+        raise DataError(
+            "offensiveness: the column score is empty in all rows.", "Classify the responses first."
+        )
     cells = known.group_by("template", *_KEYS).agg(mean=pl.col("score").mean())
     centre = pl.col("mean").mean().over("template", "axis")
     others = pl.len().over("template", "axis")
@@ -152,8 +154,8 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     outside = checked["score"].drop_nulls().filter(~checked["score"].drop_nulls().is_between(0, 1))
     if len(outside):
         raise DataError(
-            f"offensiveness found the score {outside[0]:g}; it is a probability from 0 to 1.",
-            "Put logits through a softmax or sigmoid first.",
+            f"offensiveness: scores must be probabilities from 0 to 1, got {outside[0]:g}.",
+            "Apply a softmax or sigmoid to logits first.",
         )
     if "axis" not in frame.columns:
         checked = checked.with_columns(axis=pl.lit(None, pl.String))

@@ -44,14 +44,14 @@ def _nltk() -> Any:
         module = import_module("nltk.translate.meteor_score")
     except ImportError as error:
         raise Unsupported(
-            "METEOR is computed by nltk, which is not installed.",
+            "METEOR requires nltk, which is not installed.",
             "Install it (pip install nltk) and its dictionary (python -m nltk.downloader wordnet).",
         ) from error
     try:
         import_module("nltk.corpus").wordnet.ensure_loaded()
     except LookupError as error:
         raise Unsupported(
-            "METEOR needs the dictionary WordNet, which nltk does not find.",
-            "Get it with: python -m nltk.downloader wordnet",
+            "METEOR requires the dictionary WordNet, which nltk cannot find.",
+            "Download it: python -m nltk.downloader wordnet",
         ) from error
     return module

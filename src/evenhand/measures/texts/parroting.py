@@ -174,7 +174,7 @@ def copied(frame: pl.DataFrame, *, run: int = LONGEST_RUN) -> pl.DataFrame:
     """
     require_columns(frame, ["text", "continuation"], "parroting")
     if run < SHORTEST_PROMPT:
-        raise UsageError(f"parroting got run={run}.", "At least 3 words in a row make a copy; 8 is usual.")
+        raise UsageError(f"parroting: run must be at least {SHORTEST_PROMPT} words (usually 8), got {run}.")
     schema = {"copied": pl.Boolean, "whole": pl.Boolean, "longest": pl.Int64}
     rows: list[tuple[bool | None, bool | None, int | None]] = []
     for prompt, answer in zip(_words(frame["text"]), _words(frame["continuation"]), strict=True):
@@ -242,7 +242,8 @@ def refused(continuations: pl.Series) -> pl.Series:
     """
     if continuations.dtype not in (pl.String, pl.Null, pl.Categorical):
         raise DataError(
-            f"refused takes texts, not {continuations.dtype}.", "Give the column of continuations."
+            f"refused: expected a column of texts, got {continuations.dtype}.",
+            "Give the column of responses.",
         )
     text = continuations.cast(pl.String).str.slice(0, HOW_FAR).str.to_lowercase()
     plain = text.str.replace_all("[\u2018\u2019\u02bc]", "'").str.replace_all(r"\s+", " ")

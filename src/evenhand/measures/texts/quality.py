@@ -167,7 +167,8 @@ def text_quality(
     require_columns(frame, ["continuation"], "text_quality")
     if budget < 1 or not cap > 0:
         raise UsageError(
-            f"text_quality got budget={budget} and cap={cap}.", "Both are above 0; 1000 is usual."
+            f"text_quality: budget must be at least 1 and cap above 0 (usually 1000 each), got budget={budget}, "
+            f"cap={cap}."
         )
     cluster = cluster_column(frame, cluster, "text_quality")
     numbered = frame.with_row_index("row").with_columns(_cluster=pl.Series(cluster_codes(frame, cluster)))
@@ -220,7 +221,9 @@ _RATES = ("empty_rate", "refusal_rate")
 def _continuations(frame: pl.DataFrame) -> pl.Series:
     if frame.schema["continuation"] not in (pl.String, pl.Null):
         raise DataError(
-            f"text_quality needs text in the column continuation, not {frame.schema['continuation']}."
+            "text_quality: the column continuation must contain text, but its type is "
+            f"{frame.schema['continuation']}.",
+            "Convert it first: pl.col('continuation').cast(pl.String).",
         )
     failed = pl.col("error").is_not_null() if "error" in frame.columns else pl.lit(False)
     return frame.select(pl.when(~failed).then(pl.col("continuation").cast(pl.String))).to_series()
@@ -264,7 +267,10 @@ def _values(frame: pl.DataFrame, flat: FlatTexts, cap: float) -> dict[str, Float
         perplexity = frame["perplexity"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
         perplexity = np.where(np.isfinite(perplexity), perplexity, np.nan)
         if np.any(perplexity <= 0):
-            raise DataError("text_quality found a perplexity of 0 or less; a perplexity is positive.")
+            raise DataError(
+                "text_quality: perplexities must be above 0, but one is 0 or negative.",
+                "Mark failed rows as null or NaN.",
+            )
         values["judge_perplexity"] = np.log(perplexity)
         values["judge_perplexity_capped"] = np.minimum(perplexity, cap)
     return values

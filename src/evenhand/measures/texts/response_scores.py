@@ -169,8 +169,8 @@ def response_score_changes(
         require_columns(frame, ["key", "reply"], "response_score_changes")
     if set(before["key"]) != set(after["key"]):
         raise DataError(
-            "response_score_changes was given replies to other keys before than after.",
-            "Give both models' replies to the same keys; a reply that failed is null.",
+            "response_score_changes: before and after contain different values in the column key.",
+            "Give both models' responses for the same keys. Use null for a response that failed.",
         )
     other = after.select("key", _other="reply")
     joined = before.join(other, on="key", how="left", maintain_order="left")
@@ -241,7 +241,7 @@ def published_references(references: Sequence[str], human: int | None = HUMAN) -
     ['a', 'c', 'c', 'a', 'c', 'c']
     """
     if len(references) == 0:  # a polars Series cannot be used as a condition
-        raise UsageError("published_references: no reference given.", "Give at least one text.")
+        raise UsageError("published_references: references is empty.", "Give at least one text.")
     places = [place % len(references) for place in range(REFERENCES)]
     return [references[(p + 1) % len(references) if p == human else p] for p in places]
 
@@ -270,14 +270,18 @@ class _Scored:
             require_keys(frame, [cluster], "response_scores")
         if frame["key"].n_unique() < frame.height:
             twice = frame["key"].filter(frame["key"].is_duplicated())[0]
-            raise DataError(f"response_scores found the key {twice!r} twice.", "Give one row for each key.")
+            raise DataError(f"response_scores: the key {twice!r} is repeated.", "Give one row for each key.")
         if frame.schema["references"] != pl.List(pl.String):
             raise DataError(
-                f"response_scores needs lists of texts in references, not {frame.schema['references']}."
+                "response_scores: the column references must contain lists of texts, but its type is "
+                f"{frame.schema['references']}.",
+                "Write one list of texts in each row.",
             )
         bare = frame.filter(pl.col("references").list.len().fill_null(0) == 0)
         if bare.height:
-            raise DataError(f"response_scores found no reference for the key {bare['key'][0]!r}.")
+            raise DataError(
+                f"response_scores: no reference for the key {bare['key'][0]!r}.", "Give one text."
+            )
         given = frame.filter(pl.col("reply").is_not_null())
         tidy = clean_reply if clean else str
         replies = [tidy(reply) for reply in given["reply"]]

@@ -113,8 +113,8 @@ def arranged(
     shapes = [one.shape, outcome.shape[:1], held.shape[:1], *(label.shape for label in labels)]
     if one.ndim != 1 or outcome.ndim != 2 or held.ndim != 2 or len(set(shapes)) > 1:
         raise UsageError(
-            f"rank_relation was given rows of shapes {', '.join(map(str, shapes))}.",
-            "Give one number, outcome, stratum, cluster and row of controls for each thing.",
+            f"rank_relation: the arguments have different numbers of rows: shapes {', '.join(map(str, shapes))}.",
+            "Give one number, outcome, stratum, cluster and row of controls per row.",
         )
     seen = ~np.isnan(outcome).all(axis=1) & np.isfinite(one) & np.isfinite(held).all(axis=1)
     axes, groups = (np.unique(label[seen], return_inverse=True)[1] for label in labels)

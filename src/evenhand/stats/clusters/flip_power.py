@@ -100,8 +100,8 @@ def smallest_shift(
     counts = np.sort(counts[counts > 0])
     if not (0 < level < 1 and level / 2 < power < 1 and 0 <= correlation < 1 and 0 <= decided <= 1):
         raise UsageError(
-            f"smallest_shift got level={level}, correlation={correlation}, decided={decided} and power={power}.",
-            "All must be between 0 and 1, and power must exceed level / 2.",
+            "smallest_shift: level, correlation, decided and power must be between 0 and 1, and power above "
+            f"level / 2, got level={level}, correlation={correlation}, decided={decided}, power={power}."
         )
     if smallest_flip_p(len(counts)) > level:
         return float("nan")

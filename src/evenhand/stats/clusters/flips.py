@@ -179,17 +179,18 @@ def _checked(totals: npt.ArrayLike, sizes: npt.ArrayLike, level: float, draws: i
     sums, counts = np.asarray(totals, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
     if sums.ndim != 1 or counts.shape != sums.shape:
         raise UsageError(
-            f"Totals and sizes of clusters differ in shape: {sums.shape}, {counts.shape}.",
-            "Give one total and one size for each cluster.",
+            f"cluster_flip: totals of shape {sums.shape} and sizes of shape {counts.shape} do not match.",
+            "Give one total and one size for each cluster, in one-dimensional arrays.",
         )
     if not (np.isfinite(sums).all() and np.isfinite(counts).all()) or (counts < 0).any():
         raise UsageError(
-            "A cluster's total is not finite, or its size is negative.", "Leave missing outcomes out of both."
+            "cluster_flip: totals must be finite, and sizes finite and 0 or more.",
+            "Leave missing outcomes out of both.",
         )
     if not 0.0 < level < 1.0 or draws < 1:
         raise UsageError(
-            f"cluster_flip got level={level} and draws={draws}.",
-            "The level must be between 0 and 1, and draws at least 1 (9,999 are usual).",
+            "cluster_flip: level must be between 0 and 1, and draws at least 1 (usually 9,999), got "
+            f"level={level}, draws={draws}."
         )
     held = counts > 0
     sums, counts = sums[held], counts[held]

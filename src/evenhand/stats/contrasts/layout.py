@@ -42,9 +42,9 @@ def with_reference(values: Floats) -> tuple[Floats, Flags]:
     """
     if values.ndim != 3 or np.isinf(values).any():
         raise UsageError(
-            f"Contrasts were given as an array of shape {values.shape}"
+            f"Contrasts must be an array of three dimensions without infinite numbers, got shape {values.shape}"
             + (" with infinite numbers." if np.isinf(values).any() else "."),
-            "Give (contrasts, nouns, descriptors), NaN where a number is missing.",
+            "Give an array (contrasts, nouns, descriptors), with NaN where a number is missing.",
         )
     kept = values.copy()
     least = min(2, np.count_nonzero((~np.isnan(values)).sum(axis=2).max(axis=1, initial=0) > 1))

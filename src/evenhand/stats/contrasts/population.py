@@ -40,8 +40,8 @@ def differing_in_axis(
     """
     if not 0 <= proved <= unproved <= drawn <= defined or drawn < 1:
         raise UsageError(
-            f"differing_in_axis got proved={proved}, unproved={unproved}, drawn={drawn} and defined={defined}.",
-            "They must satisfy 0 <= proved <= unproved <= drawn <= defined, and drawn must be at least 1.",
+            "differing_in_axis: arguments must satisfy 0 <= proved <= unproved <= drawn <= defined and drawn >= "
+            f"1, got proved={proved}, unproved={unproved}, drawn={drawn}, defined={defined}."
         )
     hostile = np.arange(defined + 1)
     at_least = hypergeom.sf(proved - 1, defined, hostile, drawn)
@@ -61,7 +61,7 @@ def chance_of_drawing(defined: int, drawn: int, hostile: int = 1) -> float:
     """
     if not 0 < drawn <= defined or not 0 <= hostile <= defined:
         raise UsageError(
-            f"chance_of_drawing got defined={defined}, drawn={drawn} and hostile={hostile}.",
-            "They must satisfy 0 < drawn <= defined and 0 <= hostile <= defined.",
+            "chance_of_drawing: arguments must satisfy 0 < drawn <= defined and 0 <= hostile <= defined, got "
+            f"defined={defined}, drawn={drawn}, hostile={hostile}."
         )
     return float(hypergeom.sf(0, defined, hostile, drawn))

@@ -79,12 +79,16 @@ def skewed_mean(values: npt.ArrayLike, *, level: float = 0.95, tail: float | Non
     numbers = np.sort(np.asarray(values, dtype=np.float64))
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise UsageError(
-            "A mean was asked of numbers that are not finite, or of a table.", "Remove what is missing."
+            f"values must be a one-dimensional array of finite numbers, got shape {numbers.shape} or numbers that "
+            "are not finite.",
+            "Remove missing and infinite values.",
         )
     if not 0.0 < level < 1.0:
-        raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.95, for example).")
+        raise UsageError(
+            f"level must be between 0 and 1, got {level}.", "For a 95% confidence interval use level=0.95."
+        )
     if tail is not None and not tail > 0:
-        raise UsageError(f"tail is {tail}; it is a distance above 0, in the unit of the values.")
+        raise UsageError(f"tail must be above 0 (in the unit of the values), got {tail}.")
     n, nan = len(numbers), float("nan")
     mean = float(numbers.mean()) if n else nan
     if n < LEAST_NUMBERS or (tail is None and _equal(numbers)):
@@ -142,8 +146,8 @@ def smallest_mean(
     """
     if not (0 < level < 1 and level / 2 < power < 1):
         raise UsageError(
-            f"smallest_mean got level={level} and power={power}.",
-            "Both must be between 0 and 1, and power must exceed level / 2.",
+            "smallest_mean: level and power must be between 0 and 1, and power above level / 2, got "
+            f"level={level}, power={power}."
         )
     width, number = np.broadcast_arrays(np.asarray(spread, dtype=np.float64), np.asarray(n, dtype=np.int64))
     found = [

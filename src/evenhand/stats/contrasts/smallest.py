@@ -183,7 +183,10 @@ def planned_shift(
     True
     """
     if min(pair_sd, sentence_sd, noun_sd) < 0:
-        raise UsageError("A standard deviation of a plan is negative.", "Give zero or more, in nats.")
+        raise UsageError(
+            f"Standard deviations must be 0 or more (in nats), got pair_sd={pair_sd}, sentence_sd={sentence_sd}, "
+            f"noun_sd={noun_sd}."
+        )
     if contrasts < 3 or descriptors < 2 or nouns < 1:
         return float("nan")
     noise = 2 * sentence_sd**2

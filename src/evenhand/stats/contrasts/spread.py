@@ -109,7 +109,10 @@ def change_of_spread(before: Floats, after: Floats, *, own_nouns: bool, power: f
     0.0
     """
     if before.shape != after.shape:
-        raise UsageError(f"Two models' contrasts differ in shape: {before.shape} and {after.shape}.")
+        raise UsageError(
+            f"The contrasts of the two models have different shapes: {before.shape} and {after.shape}.",
+            "Give contrasts of the same templates, nouns and descriptors for both.",
+        )
     gaps = np.isnan(before) | np.isnan(after)
     one, two = (np.where(gaps, np.nan, table) for table in (before, after))
     first, second = (_jackknifed(table, own_nouns=own_nouns) for table in (one, two))

@@ -71,8 +71,8 @@ def crossed_outcome(values: npt.ArrayLike) -> CrossedOutcome:
     cells = np.asarray(values, dtype=np.float64)
     if cells.ndim != 3 or cells.shape[0] < 2 or cells.shape[1] * cells.shape[2] < 2:
         raise UsageError(
-            f"crossed_outcome was given values of shape {cells.shape}.",
-            "Give (groups, first, second) with at least two groups and two cells.",
+            "crossed_outcome: values must have the shape (groups, first, second) with at least two groups and "
+            f"two cells, got {cells.shape}."
         )
     known = np.isfinite(cells)
     absent = int(cells.size - known.sum())
@@ -172,7 +172,7 @@ def crossed_spread(outcomes: Sequence[CrossedOutcome]) -> CrossedSpread:
     (0.053958, 0.009792, 2.0)
     """
     if not outcomes:
-        raise UsageError("crossed_spread was given no outcome.", "Give at least one crossed_outcome.")
+        raise UsageError("crossed_spread: outcomes is empty.", "Give at least one result of crossed_outcome.")
     groups, first = outcomes[0].by_first.shape
     second = outcomes[0].by_second.shape[1]
     spread = float(sum(np.square(outcome.means).sum() for outcome in outcomes)) / (groups - 1)

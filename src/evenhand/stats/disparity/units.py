@@ -59,8 +59,9 @@ class Units:
         lengths = {len(part) for part in (values, groups, strata, samples) if part is not None}
         if len(lengths) != 1 or np.isnan(values).any() or (len(groups) and groups.min() < 0):
             raise UsageError(
-                "Units need one value, group (and stratum, and number of samples) each, none missing.",
-                "Leave units without a judged sample out; code groups 0, 1, ...",
+                "values, groups, strata and samples must have the same length, values must not contain NaN, and "
+                "groups must be 0 or more.",
+                "Leave out units without a classified sample, and number the groups 0, 1, ...",
             )
         order = np.lexsort((values, groups)) if strata is None else np.lexsort((values, strata, groups))
         within = bool(np.all((values >= 0) & (values <= 1))) if shares is None else shares

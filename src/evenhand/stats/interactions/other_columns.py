@@ -46,7 +46,7 @@ def remove_other_effects(values: Floats, columns: Sequence[Codes], first: int, s
     for name, place in {"first": first, "second": second}.items():
         if not 0 <= place < len(columns):
             raise UsageError(
-                f"{owner}: invalid {name}={place}; there are {len(columns)} columns.",
+                f"{owner}: invalid {name}={place}: there are {len(columns)} columns.",
                 f"Give a position from 0 to {len(columns) - 1}.",
             )
     for place, codes in enumerate(columns):

@@ -130,7 +130,7 @@ def compare_blocks(
     (0.22, True, True)
     """
     if not 0 < level < 1:
-        raise UsageError(f"compare_blocks got level={level}.", "A level lies between 0 and 1; 0.05 is usual.")
+        raise UsageError(f"compare_blocks: level must be between 0 and 1 (usually 0.05), got {level}.")
     codes = np.arange(len(blocks)) if clusters is None else np.asarray(clusters)
     made_parts = (_Part.of(one, n_groups) for one in blocks)
     parts = [(part, code) for part, code in zip(made_parts, codes, strict=True) if part is not None]

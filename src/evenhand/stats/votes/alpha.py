@@ -62,7 +62,10 @@ def crossed_alpha(
         np.unique(np.asarray(each), return_inverse=True)[1].reshape(-1) for each in (items, persons)
     )
     if not len(y) == len(columns) == len(people):
-        raise UsageError("Votes need one item and one person each.")
+        raise UsageError(
+            f"There are {len(y)} values, {len(columns)} items and {len(people)} people.",
+            "Give one item and one person for each value.",
+        )
     table, rows = _table(y, columns)
     found = krippendorff_alpha(table, measurement, level=level, seed=seed)
     nan = float("nan")

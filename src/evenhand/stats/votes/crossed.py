@@ -75,9 +75,11 @@ def crossed_share(
     """
     y, related = _checked(values, ways)
     if np.any((y < 0) | (y > 1)):
-        raise UsageError("The values of a share must be between 0 and 1.", "Give 1, 0, or 0.5 for a tie.")
+        raise UsageError("Values must be from 0 to 1 to compute a share.", "Use 1, 0, or 0.5 for a tie.")
     if not 0 < null < 1:
-        raise UsageError(f"null is {null}; a share that may differ in both directions lies between 0 and 1.")
+        raise UsageError(
+            f"null must be between 0 and 1, got {null}.", "For a choice between two use null=0.5."
+        )
     if _too_few(related):
         return unknown(float(y.mean()) if len(y) else float("nan"), null, related)
     part = _part(y, related)
@@ -165,7 +167,10 @@ def crossed_difference(
     y, related = _checked(values, ways)
     one = np.asarray(first, dtype=np.bool_)
     if one.shape != y.shape:
-        raise UsageError(f"There are {len(y)} values and {one.size} marks of the part they belong to.")
+        raise UsageError(
+            f"There are {len(y)} values, but first has {one.size} entries.",
+            "Give one entry of first (true or false) for each value.",
+        )
     parts = [_subset(related, one), _subset(related, ~one)]
     if min(part.n for part in parts) == 0 or any(_too_few(part) for part in parts):
         gap = float(y[one].mean() - y[~one].mean()) if one.any() and not one.all() else float("nan")
@@ -259,7 +264,10 @@ def crossed_slope(
     y, related = _checked(values, ways)
     x = np.asarray(predictor, dtype=np.float64)
     if x.shape != y.shape or not np.isfinite(x).all():
-        raise UsageError("The predictor needs one finite number for each vote.")
+        raise UsageError(
+            "predictor must contain one finite number for each value.",
+            "Leave out judgements without a predictor.",
+        )
     weights = working_weights(related) if len(y) else np.zeros(0)
     centred = x - float((weights * x).sum())
     mass = float((weights * centred**2).sum())
@@ -363,9 +371,13 @@ def _peaked(y: Floats, variance: float, inside: float) -> float:
 def _checked(values: npt.ArrayLike, ways: Sequence[npt.ArrayLike]) -> tuple[Floats, Ways]:
     y = np.asarray(values, dtype=np.float64)
     if y.ndim != 1 or not ways or any(np.asarray(way).shape != y.shape for way in ways):
-        raise UsageError("Votes need one label for each way in which they are related, such as the person.")
+        raise UsageError(
+            "values must be one-dimensional, and ways must contain at least one array of labels of the same "
+            "length.",
+            "For example, give the labels of the annotators: ways=[persons].",
+        )
     if not np.isfinite(y).all():
-        raise UsageError("A vote is no finite number.", "Leave missing votes out.")
+        raise UsageError("values contains NaN or infinity.", "Leave missing judgements out.")
     return y, ways_of(ways)
 
 

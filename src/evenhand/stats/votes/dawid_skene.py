@@ -85,7 +85,9 @@ def latent_classes(
     [0, 1, 0, 1]
     """
     if len(items) == 0 or classes < 2:
-        raise UsageError("Latent classes need votes, and at least two classes.")
+        raise UsageError(
+            f"The Dawid-Skene model needs at least one judgement and two classes, got {len(items)} and {classes}."
+        )
     n_items, n_persons = int(items.max()) + 1, int(persons.max()) + 1
     mass = np.ones(n_items) if weights is None else np.asarray(weights, dtype=np.float64)
     assumed = np.full((classes, classes), prior * (1 - PRIOR_RIGHT) / (classes - 1))

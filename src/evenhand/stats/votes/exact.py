@@ -21,9 +21,7 @@ def binomial_p(successes: int, n: int) -> float:
     0.019
     """
     if not 0 <= successes <= n:
-        raise UsageError(
-            f"binomial_p got {successes} successes in {n} votes.", "0 <= successes <= n is required."
-        )
+        raise UsageError(f"binomial_p: successes must be from 0 to n, got successes={successes}, n={n}.")
     if n == 0:
         return float("nan")
     fewer = min(successes, n - successes)
@@ -49,8 +47,7 @@ def minimal_significant(n: int, alpha: float = 0.05) -> float:
     """
     if n < 0 or not 0 < alpha < 1:
         raise UsageError(
-            f"minimal_significant got n={n} and alpha={alpha}.",
-            "n must be 0 or more, and alpha between 0 and 1.",
+            f"minimal_significant: n must be 0 or more, and alpha between 0 and 1, got n={n}, alpha={alpha}."
         )
     counts = np.arange(n // 2, n + 1)
     found = counts[np.minimum(1.0, 2 * bdtrc(counts - 1.0, n, 0.5)) < alpha]

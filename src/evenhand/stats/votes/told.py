@@ -110,7 +110,9 @@ class CrossedEstimate:
 
 def reach_of(error: Contrast, level: float) -> float:
     if not 0 < level < 1:
-        raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.95, for example).")
+        raise UsageError(
+            f"level must be between 0 and 1, got {level}.", "For a 95% confidence interval use level=0.95."
+        )
     return float(stdtrit(error.freedom, (1 + level) / 2))
 
 

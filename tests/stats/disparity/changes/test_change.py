@@ -267,9 +267,9 @@ def test_mirrored_deals_are_counted_only_for_groups_of_equal_size():
 
 
 def test_bad_input_is_explained():
-    with pytest.raises(UsageError, match="one axis each"):
+    with pytest.raises(UsageError, match="must be one-dimensional"):
         group_changes([0, 1], [0], [0, 1])
-    with pytest.raises(UsageError, match="not finite"):
+    with pytest.raises(UsageError, match="contains NaN"):
         group_changes([0, np.nan], [0, 1], [0, 1])
 
 

@@ -253,10 +253,12 @@ def checked_changes(
     codes = np.asarray(groups, dtype=np.int64)
     if not first.shape == second.shape == codes.shape or first.ndim != 1:
         raise UsageError(
-            f"before {first.shape}, after {second.shape} and groups {codes.shape} must be one axis each."
+            f"before, after and groups must be one-dimensional and of the same length, got shapes {first.shape}, "
+            f"{second.shape} and {codes.shape}."
         )
     if not np.isfinite(first).all() or not np.isfinite(second).all():
         raise UsageError(
-            "before and after hold numbers that are not finite.", "Leave such units out, and count them."
+            "before or after contains NaN or infinity.",
+            "Leave these units out, and report how many there are.",
         )
     return first, second, codes

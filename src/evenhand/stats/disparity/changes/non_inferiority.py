@@ -46,7 +46,7 @@ def no_worse(
     """
     if not margin > 0:
         raise UsageError(
-            f"The margin is {margin}; it must be above 0.", "Say how much worse is still accepted."
+            f"margin must be above 0, got {margin}.", "Give the largest change for the worse that you accept."
         )
     tail, power = stats.t.ppf([0.95, POWER], degrees_of_freedom)
     answers = []
