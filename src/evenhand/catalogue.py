@@ -62,13 +62,13 @@ def build_sentences(
     if name == "advpromptset":
         if version is not None or as_published or style is not None:
             raise UsageError(
-                "advpromptset has no versions, and is always written as JSON lines.",
-                "Leave --version, --as-published and --format out.",
+                "advpromptset has no versions, and is always written as JSON Lines.",
+                "Remove --version, --as-published and --format.",
             )
         return _build_advpromptset(source, output, dict(advpromptset or {}), report_progress)
     if advpromptset:
         raise UsageError(
-            f"{', '.join(advpromptset)}: such options belong to advpromptset, not to {name}.",
+            f"These options are for advpromptset only, not for {name}: {', '.join(advpromptset)}.",
             "Remove them.",
         )
     style = "csv" if style is None else style
@@ -86,7 +86,8 @@ def build_sentences(
     if name == "evenhand":
         if version is not None or source is not None or as_published:
             raise UsageError(
-                "Our own set has no versions and no published files.", "Leave these options out."
+                "The sentence set evenhand has no versions and no published files.",
+                "Remove --version, --from and --as-published.",
             )
         from evenhand.prompts.language import compose
         from evenhand.schema import write_table

@@ -337,7 +337,7 @@ def test_a_folder_that_cannot_be_written_to_is_no_full_disk(evenhand, tmp_path):
     (tmp_path / "taken").write_text("a file")
     ended = evenhand("audit", "puppet/random", *QUICK, "-o", "taken/run")
     assert ended.code == 1
-    ended.says("Choose a folder that you may write to")
+    ended.says("Choose a folder that you can write to")
     assert "space" not in ended.err
 
 

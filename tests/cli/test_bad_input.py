@@ -167,7 +167,7 @@ def test_a_folder_that_is_not_empty_is_not_written_into(evenhand, own, tmp_path)
 def test_a_file_in_the_place_of_the_folder(evenhand, own, tmp_path):
     (tmp_path / "file").write_text("dear to me")
     evenhand("audit", "puppet/random", *own, "-o", "file").refused(
-        2, "file is a file, and a folder was expected"
+        2, "file is a file, but a folder was expected"
     )
     assert (tmp_path / "file").read_text() == "dear to me"
 
@@ -184,7 +184,7 @@ def test_a_run_whose_manifest_is_damaged(evenhand, own, tmp_path):
 
 def test_a_limit_too_small_to_compare_anything(evenhand):
     ended = evenhand("audit", "puppet/random", "--limit", 1, "-o", "run")
-    ended.refused(2, "A sample of 1 cannot hold two descriptors", "Raise the limit")
+    ended.refused(2, "`--limit 1` is too small: two descriptors", "Use --limit")
 
 
 def test_a_working_folder_that_is_gone_is_said_so(tmp_path):

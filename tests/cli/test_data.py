@@ -185,7 +185,7 @@ def test_a_corrupt_data_set_is_named(evenhand, tmp_path, content, parts):
         (("fetch", "stereoset", "--from", "nowhere"), 1, ("Folder not found: nowhere.", "--from expects the folder")),
         (("build", "holistic", "-o", "x"), 2, ("Unknown sentence set: 'holistic'", "holisticbias")),
         (("build", "evenhand", "--format", "xlsx", "-o", "x"), 2, ("Unknown format: 'xlsx'", "csv, parquet")),
-        (("build", "evenhand", "--version", "v1.1", "-o", "x"), 2, ("has no versions", "Leave these options out")),
+        (("build", "evenhand", "--version", "v1.1", "-o", "x"), 2, ("has no versions", "Remove --version")),
         (("build", "evenhand"), 2, ("Missing option", "--output")),
     ],
 )  # fmt: skip

@@ -78,7 +78,7 @@ def test_a_plan_says_what_would_be_read_and_writes_nothing(evenhand, talk: Path)
             2,
             ("the folder of a count must be on this machine", "--ranks-at s3://BUCKET/PATH"),
         ),
-        (("talk.jsonl", "-o", "talk.jsonl"), 2, ("talk.jsonl is a file, and a folder was expected",)),
+        (("talk.jsonl", "-o", "talk.jsonl"), 2, ("talk.jsonl is a file, but a folder was expected",)),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_is_written(

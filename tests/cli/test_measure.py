@@ -156,7 +156,7 @@ def test_a_prompt_in_several_templates_is_named_with_how_to_mend_it(evenhand):
     [
         ({"group": pl.lit("")}, "mine.csv, row 1: 'group' is '', which is not a name"),
         ({"axis": pl.lit(" ")}, "mine.csv, row 1: 'axis' is ' ', which is not a name"),
-        ({"axis": pl.lit(None, pl.String)}, "row 1: 120 of 120 rows name a group and no axis"),
+        ({"axis": pl.lit(None, pl.String)}, "row 1: 120 of 120 rows have a group but no axis"),
         ({"group": pl.when(pl.col("group") != "old").then("group")}, "row 61: 30 of 120 rows name an axis and no"),
     ],
 )  # fmt: skip
@@ -191,4 +191,4 @@ def test_swapped_columns_are_refused_with_the_right_command(evenhand, tmp_path):
 
 
 def test_a_device_is_not_called_missing(evenhand):
-    evenhand("measure", "/dev/null").refused(1, "/dev/null is a device or a pipe, and a file was expected")
+    evenhand("measure", "/dev/null").refused(1, "/dev/null is a device or a pipe; expected a file")

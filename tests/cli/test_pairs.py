@@ -63,7 +63,7 @@ def test_what_was_built_is_audited_under_a_name_of_its_own(evenhand, teams, tmp_
     table = pl.read_csv(tmp_path / "out" / "to_annotate.csv")
     table.with_columns(bias_sent=pl.lit("1"), bias_phrase=pl.lit("1")).write_csv("labelled.csv")
     audit = ("audit", "puppet/random", "-b", "redditbias", "--set", "data.redditbias=out", "-o", "run")
-    evenhand(*audit).refused(1, "the pairs of no bias type")  # nobody has built them yet
+    evenhand(*audit).refused(1, "contains no pairs of RedditBias")  # nobody has built them yet
     assert evenhand(*teams, "--annotations", "labelled.csv").code == 0
     ended = evenhand(*audit)
     assert ended.code == 0, ended.err
@@ -84,14 +84,14 @@ def test_what_was_built_is_audited_under_a_name_of_its_own(evenhand, teams, tmp_
     assert set(asked["text"]) == {*built[0], *built[1]}
     one = tmp_path / "out" / "data" / "teams" / "reddit_comments_teams_blues_biased_test_reduced.csv"
     one.write_text(one.read_text().replace("blues", "greens"))
-    evenhand(*audit[:-1], "other").refused(1, "is not the file that was built", "again")
+    evenhand(*audit[:-1], "other").refused(1, "was changed after it was built", "again")
     lmp = ("audit", "puppet/random", "-b", "redditbias-lmp", "--set", "data.redditbias=out", "-o", "lmp")
     evenhand(*lmp).refused(1, "humanref6k")
     trained = ("debias", "evenhand/reference", "-m", "cda", "-b", "race", "--from", "out", "-o", "model")
-    evenhand(*trained).refused(1, "is not the file that was built")
+    evenhand(*trained).refused(1, "was changed after it was built")
     assert evenhand(*teams, "--annotations", "labelled.csv").code == 0  # writes it anew
     evenhand(*trained).refused(
-        2, "no published texts", "--data out/text_files/teams/teams_bias_manual_train.txt"
+        2, "not the published texts", "--data out/text_files/teams/teams_bias_manual_train.txt"
     )
 
 
@@ -116,7 +116,7 @@ def test_a_manifest_that_is_none_is_refused(evenhand, tmp_path, manifest):
     [
         (("redditbias", "-o", "out"), 2, ("it is built for one bias type at a time", "religion1, religion2, race")),
         (("redditbias", "--bias", "races", "-o", "out"), 2, ("Unknown bias type: 'races'", "Did you mean 'race'")),
-        (("redditbias", "--bias", "race", "-o", "out"), 2, ("Neither dumps nor annotations", "--from FILE")),
+        (("redditbias", "--bias", "race", "-o", "out"), 2, ("Neither `--from` nor `--annotations`", "--from FILE")),
         (("redditbias", "--bias", "none.toml", "-o", "out"), 1, ("File not found: none.toml",)),
         (("redditbias", "--bias", "race", "-o", "RC.jsonl"), 2, ("--output RC.jsonl is a file",)),
         (("redditbias", "--bias", "race", "--from", "none.zst", "-o", "out"), 1, ("File not found: none.zst",)),

@@ -72,5 +72,5 @@ def test_personas_begin_what_is_continued_and_are_the_context_of_what_is_scored(
 
 def test_a_pipe_in_place_of_the_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match="is not a file that contains personas"):
+    with pytest.raises(DataError, match="is not a file"):
         read_personas(tmp_path / "pipe")

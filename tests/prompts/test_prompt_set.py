@@ -53,7 +53,7 @@ def test_a_doubled_prompt_id_is_named_with_its_rows() -> None:
     [
         (pl.DataFrame({"prompt_id": ["a"]}), r"Prompt set 'toy' has no column 'text' \(found: prompt_id\)"),
         (pl.DataFrame({"prompt_id": [1], "text": ["x"]}), "'prompt_id' .* is Int64, not text"),
-        (pl.DataFrame({"prompt_id": ["a", "b"], "text": ["x", None]}), "null in 1 rows, first in row 1"),
+        (pl.DataFrame({"prompt_id": ["a", "b"], "text": ["x", None]}), "null in 1 rows .the first: row 1."),
     ],
 )
 def test_a_broken_table_is_refused(frame: pl.DataFrame, message: str) -> None:
@@ -67,11 +67,11 @@ def test_an_unknown_axis_comes_with_a_suggestion() -> None:
 
 
 def test_empty_selections_are_usage_errors() -> None:
-    with pytest.raises(UsageError, match="Nothing is left of the 68 prompts"):
+    with pytest.raises(UsageError, match="None of the 68 prompts"):
         toy().filter_axes([])
-    with pytest.raises(UsageError, match="Nothing is left"):
+    with pytest.raises(UsageError, match="None of the"):
         toy().filter(pl.col("half") == 7)
-    with pytest.raises(UsageError, match="at least 1 prompt, not 0"):
+    with pytest.raises(UsageError, match="at least 1 prompt, got n=0"):
         toy().sample(0)
     with pytest.raises(UsageError, match="Unknown column of prompt set 'toy': 'axes"):
         toy().sample(5, per="axes")
@@ -80,7 +80,7 @@ def test_empty_selections_are_usage_errors() -> None:
 def test_group_columns_can_be_added_but_texts_not_changed() -> None:
     more = toy().with_columns(team=pl.col("axis").str.slice(0, 1))
     assert more.frame["team"].to_list()[:1] == ["a"]
-    with pytest.raises(UsageError, match="may not change 'text'"):
+    with pytest.raises(UsageError, match="cannot change 'text'"):
         toy().with_columns(text=pl.lit("other"))
 
 
@@ -271,7 +271,7 @@ def test_least_cells_leaves_out_units_evenly() -> None:
 def test_a_crossed_sample_too_small_for_one_cell_says_so() -> None:
     prompts = crossed({"big": 30}, gendered=0)
     assert len(prompts.sample_crossed(5)) == 5  # five descriptors, one cell
-    with pytest.raises(UsageError, match="least_cells is 0"):
+    with pytest.raises(UsageError, match="least_cells must be at least 1, got 0"):
         prompts.sample_crossed(5, least_cells=0)
     doubled = PromptSet(
         pl.concat([prompts.frame, prompts.frame.with_columns(prompt_id=pl.col("prompt_id") + "x")]), CARD

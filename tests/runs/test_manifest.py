@@ -112,7 +112,7 @@ def read_with(folder, **fields):
 @pytest.mark.parametrize("key", ["..", "../../other", "/etc", "a/b", "a\\b", "", ".", "a\0b"])
 def test_labels_under_a_name_that_is_a_path_are_refused(tmp_path, key):
     """Whatever reads the run: a name is that of a folder to be read, written and swept."""
-    with pytest.raises(DataError, match="no plain name"):
+    with pytest.raises(DataError, match="not a valid folder name"):
         read_with(tmp_path, labels={key: LABELS})
 
 

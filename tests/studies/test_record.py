@@ -110,7 +110,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(
     (tmp_path / "thesis.txt").write_text("x")
     with pytest.raises(UsageError, match="exists and is not the folder of"):
         begin(tmp_path)
-    with pytest.raises(UsageError, match=r"thesis\.txt is a file, and a folder was expected"):
+    with pytest.raises(UsageError, match=r"thesis\.txt is a file, but a folder was expected"):
         begin(tmp_path / "thesis.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     for i, folder in enumerate((tmp_path / "new" / "deep", tmp_path / "empty", tmp_path / "killed")):

@@ -294,8 +294,8 @@ class Benchmark:
             text_generator(model)
             if decoding is None:
                 raise UsageError(
-                    f"{self.name} asks for continuations, and how they are written was not said.",
-                    "Give request_for a decoding, for example one of evenhand.models.decoding_preset.",
+                    f"{self.name} generates text, but no decoding settings were given.",
+                    "Pass decoding=... to request_for, for example from evenhand.models.decoding_preset.",
                 )
             if isinstance(self.request, Conversation):
                 return ConversationRequest(decoding, self.request.turns)

@@ -105,7 +105,7 @@ def _both_rows(line: dict[str, str], path: Path) -> list[dict[str, object]]:
     pair = line[""]
     where = f"{path}, pair {pair}"
     if any(line[column] is None for column in COLUMNS):
-        raise DataError(f"{where}: the row is cut short.", HINT)
+        raise DataError(f"{where}: the row has too few values.", HINT)
     if line["stereo_antistereo"] not in DIRECTIONS:
         raise DataError(
             f"{where}: the direction is {line['stereo_antistereo']!r}; expected {' or '.join(DIRECTIONS)}.",

@@ -117,8 +117,9 @@ def _balanced(benign: pl.DataFrame, per_group: int | None, seed: int) -> pl.Data
     wanted = available if per_group is None else per_group
     if not 1 <= wanted <= available:
         raise UsageError(
-            f"{wanted} sentences of each group are asked for; '{smallest}' has {available} benign ones.",
-            "Ask for at least 1 and no more than the smallest group has.",
+            f"per_group must be from 1 to {available}, the number of benign sentences about '{smallest}', got "
+            f"{wanted}.",
+            "Use a smaller per_group, or None to use as many as the smallest group has.",
         )
     names = pool.select(pl.format("{}/{}", "group", "id"))["group"]
     keyed = pool.with_columns(pl.Series("key", row_keys(names, seed, "toxigen")))
@@ -128,11 +129,11 @@ def _balanced(benign: pl.DataFrame, per_group: int | None, seed: int) -> pl.Data
 def _named(benign: pl.DataFrame, ids: Collection[int]) -> pl.DataFrame:
     if lacking := sorted(set(ids) - set(benign["id"])):
         raise UsageError(
-            f"{len(lacking)} of the given ids are no benign sentences of {FILE}, first {lacking[0]}.",
-            "Give values of its field 'id' whose label is not 'hate'.",
+            f"{len(lacking)} of the given ids are not ids of benign sentences in {FILE} (the first: {lacking[0]}).",
+            "Give values of the field 'id' whose label is not 'hate'.",
         )
     if not ids:
-        raise UsageError("No ids were given.", "Remove ids to draw a balanced selection.")
+        raise UsageError("ids is empty.", "Give at least one id, or remove ids to draw a balanced selection.")
     return benign.filter(pl.col("id").is_in(list(ids))).sort("group", "id")
 
 

@@ -188,7 +188,10 @@ def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | No
         A column is missing.
     """
     if lacking := [name for name in (*rule.columns, "continuation") if name not in frame.columns]:
-        raise DataError(f"Cannot create the text for the classifier: missing columns {', '.join(lacking)}.")
+        raise DataError(
+            f"Cannot create the text for the classifier: missing columns {', '.join(lacking)}.",
+            "Add these columns to the table of prompts and responses.",
+        )
     hidden = _column(frame, rule.masked)
     rows = zip(frame["text"], frame["continuation"], hidden, strict=True)
     texts = [None if said is None else rule.of(prompt, said, mask) for prompt, said, mask in rows]

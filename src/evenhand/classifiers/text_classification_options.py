@@ -24,7 +24,7 @@ from evenhand.schema import (
 from evenhand.weights import Checkpoint, check_token_ids, find_checkpoint
 
 FORMAT = (
-    "A label file holds the names in the order of the model's outputs: one a line, or as JSON a list of names, "
+    "A label file contains the names in the order of the model's outputs: one per line, or as JSON a list of names, "
     '{"0": "name", ...} or {"name": 0, ...}.'
 )
 DTYPES = ("float32", "bfloat16", "float16")

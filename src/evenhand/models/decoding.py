@@ -80,7 +80,10 @@ class Decoding:
             if (value := getattr(self, name)) is not None:
                 _at_least(name, value, 1)
         if self.samples > 65535:
-            raise UsageError(f"samples must be at most 65535, got {self.samples}.", "Use several seeds.")
+            raise UsageError(
+                f"samples must be at most 65,535, got {self.samples:,}.",
+                "For more responses, run again with other seeds.",
+            )
         if self.min_new_tokens > self.max_new_tokens:
             raise UsageError(
                 f"`--min-new-tokens` ({self.min_new_tokens}) is larger than `--max-new-tokens` "

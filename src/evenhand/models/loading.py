@@ -125,13 +125,20 @@ def load_model(
         from evenhand.models.served import load_http_model
 
         if architecture not in (None, "causal"):
-            raise UsageError(f"A served model is always causal; it cannot be {architecture}.")
+            raise UsageError(
+                f"architecture={architecture!r} cannot be used with a served model, which is always causal.",
+                "Remove architecture.",
+            )
         return _call_registered(name, load_http_model, arguments)
     if name.startswith(VLLM):
         from evenhand.models.vllm import load_vllm
 
         if architecture not in (None, "causal") or device != "auto":
-            raise UsageError("vLLM chooses its devices itself and serves causal models only.")
+            raise UsageError(
+                "With vLLM, architecture must be causal, and device must be auto, because vLLM chooses its "
+                "devices itself.",
+                "Remove architecture and device (`--device`).",
+            )
         return load_vllm(
             name.removeprefix(VLLM),
             dtype=dtype,

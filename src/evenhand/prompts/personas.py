@@ -52,7 +52,7 @@ def read_personas(file: Path | str) -> tuple[str, ...]:
     """
     path = Path(file).expanduser()
     if path.exists() and not is_file(path):
-        raise DataError(f"{path} is not a file that contains personas.", FORMAT)
+        raise DataError(f"{path} is not a file.", FORMAT)
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
@@ -70,12 +70,13 @@ def read_personas(file: Path | str) -> tuple[str, ...]:
         elif personas[-1]:
             if len(personas[-1]) != LINES:
                 raise DataError(
-                    f"{path}, the persona that ends before line {number} has {len(personas[-1])} lines.",
+                    f"{path}: the persona that ends before line {number} has {len(personas[-1])} lines, not "
+                    f"{LINES}.",
                     FORMAT,
                 )
             personas.append([])
     if not personas[0]:
-        raise DataError(f"{path} contains no persona.", FORMAT)
+        raise DataError(f"{path} contains no personas.", FORMAT)
     return tuple("\n".join(persona) for persona in personas[:-1])
 
 
@@ -172,7 +173,7 @@ def between_personas(prompts: PromptSet, personas: tuple[str, ...], seed: int) -
     """
     n = len(personas)
     if n < 2:
-        raise DataError("Two speakers are to differ, and there is one persona.", FORMAT)
+        raise DataError(f"Two speakers need two different personas, but there is only {n}.", FORMAT)
     frame = prompts.frame
     first = (uniforms(frame["prompt_id"], seed, "persona a") * n).astype("int64")
     second = (first + 1 + (uniforms(frame["prompt_id"], seed, "persona b") * (n - 1)).astype("int64")) % n

@@ -76,8 +76,9 @@ class PromptSet:
             if nulls := self.frame[column].null_count():
                 row = int(self.frame[column].is_null().arg_true()[0])
                 raise DataError(
-                    f"Column '{column}' of prompt set '{name}' is null in {nulls} rows, first in row {row}.",
-                    "Give each row an identifier and a text (an empty text is allowed: an error row).",
+                    f"Column '{column}' of prompt set '{name}' is null in {nulls} rows (the first: row {row}).",
+                    "Give each row an identifier and a text. An empty text is allowed: its response is recorded "
+                    "as an error.",
                 )
         ids = self.frame["prompt_id"]
         if ids.n_unique() != len(ids):
@@ -124,8 +125,8 @@ class PromptSet:
         for key in PROMPT_KEYS:
             if not frame[key].equals(self.frame[key]):
                 raise UsageError(
-                    f"with_columns may not change '{key}' of prompt set '{self.card.name}'.",
-                    "Build a new PromptSet when the texts themselves change.",
+                    f"with_columns cannot change '{key}' of prompt set '{self.card.name}'.",
+                    "To change texts or identifiers, build a new PromptSet.",
                 )
         return replace(self, frame=frame)
 
@@ -286,7 +287,9 @@ class PromptSet:
 
     def _require_positive(self, n: int) -> None:
         if n < 1:
-            raise UsageError(f"A sample needs at least 1 prompt, not {n}.", "Remove the limit to take all.")
+            raise UsageError(
+                f"A sample must have at least 1 prompt, got n={n}.", "Remove the limit to use all prompts."
+            )
 
     def _require(self, columns: Sequence[str]) -> None:
         for column in columns:
@@ -296,8 +299,8 @@ class PromptSet:
     def _kept(self, frame: pl.DataFrame, described: str) -> "PromptSet":
         if frame.is_empty():
             raise UsageError(
-                f"Nothing is left of the {len(self)} prompts of '{self.card.name}' by {described}.",
-                "Widen the selection.",
+                f"None of the {len(self):,} prompts of '{self.card.name}' matches {described}.",
+                "Select more.",
             )
         return replace(self, frame=frame)
 

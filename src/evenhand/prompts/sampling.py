@@ -157,9 +157,11 @@ def crossed_rows(
     [3, 3]
     """
     if least_cells < 1:
-        raise UsageError(f"least_cells is {least_cells}; each unit needs at least 1 cell.")
+        raise UsageError(f"least_cells must be at least 1, got {least_cells}.")
     if not cross:
-        raise UsageError("cross names no column, so there are no cells.", "Name columns, or use `sample`.")
+        raise UsageError(
+            "cross must name at least one column.", "Name the columns to cross, or use `sample`."
+        )
     present = [column for column in balance if column in frame.columns]
     codes = frame.select(
         pl.int_range(pl.len()).alias("row"),

@@ -68,7 +68,9 @@ class ConversingWorld(SmallTalk):
             "Ask for plain likelihoods, or use a masked model.",
         )
         if any(span is not None for span in batch.all_spans):
-            raise Unsupported("A World that converses scores whole replies.", "Ask without spans.")
+            raise Unsupported(
+                "A synthetic conversational model (World) scores whole replies only.", "Remove the spans."
+            )
         return self._replier.score(batch)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:

@@ -128,9 +128,9 @@ class Replier:
         refuse_searches(decoding)
         if decoding.min_new_tokens > 1:
             raise Unsupported(
-                f"A World's replies end where their last sentence does; min_new_tokens={decoding.min_new_tokens} "
-                "would need another.",
-                "Ask with min_new_tokens=1, or ask a trained model.",
+                f"A synthetic model (World) does not support min_new_tokens={decoding.min_new_tokens}: its "
+                "replies end with their last sentence.",
+                "Use min_new_tokens=1, or a trained model.",
             )
         done: dict[tuple[int, int], Row] = {}
         errors: list[ResponseError | None] = [None] * len(prompts)
@@ -217,7 +217,10 @@ class Replier:
                 if word and text.startswith(word, place) and not text[place + len(word) :][:1].isalnum()
             ]
             if not fits:
-                raise DataError(f"this World never says {text[place:].split(maxsplit=1)[0]!r} there")
+                raise DataError(
+                    f"the synthetic model (World) cannot generate {text[place:].split(maxsplit=1)[0]!r} at this "
+                    "position"
+                )
             best = max(fits, key=lambda i: len(spoken[i]))
             yield at, options, best, place
             place += len(spoken[best])

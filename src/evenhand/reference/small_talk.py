@@ -96,7 +96,10 @@ class SmallTalk:
     def place(self, history: History) -> Place:
         """Return the place at the end of a history. Raise DataError without an opener."""
         if not history.utterances:
-            raise DataError("A World that converses replies; the first utterance must be given.")
+            raise DataError(
+                "A synthetic conversational model (World) only replies, but the history is empty.",
+                "Give the first utterance.",
+            )
         last = history.utterances[-1]
         if history.turn == 2:
             return Place(self._first(self.person(last)), None)

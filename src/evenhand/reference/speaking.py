@@ -118,6 +118,7 @@ def refuse_searches(decoding: Decoding) -> None:
     idle = [name for name in ("num_beams", "no_repeat_ngram_size") if getattr(decoding, name) is not None]
     if idle:
         raise Unsupported(
-            f"A World samples from its own distribution and does not support {' and no '.join(idle)}.",
+            "A synthetic model (World) samples from its own distribution and does not support "
+            f"{' and '.join(idle)}.",
             "Remove it, or use a trained model.",
         )

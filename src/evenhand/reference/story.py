@@ -42,7 +42,7 @@ class Frame:
     def __post_init__(self) -> None:
         if sum(self.text.count(slot) for slot in SLOTS) != 1 or split_words(self.text) is None:
             raise UsageError(
-                f"Frame {self.name!r} has the text {self.text!r}.",
+                f"Frame {self.name!r}: the text {self.text!r} is not valid.",
                 "Write it with exactly one of {noun_phrase} and {plural_noun_phrase}, and single spaces.",
             )
 
@@ -111,13 +111,18 @@ class Joint:
         of_phrase = np.array([index[p.axis, p.descriptor] for p in phrases])
         weights = np.array([p.weight for p in phrases])
         if weights.min() <= 0 or min(f.weight for f in frames) <= 0:
-            raise UsageError("Every phrase and frame needs a weight above 0.", "Remove what must not occur.")
+            raise UsageError(
+                "The weight of each phrase and frame must be above 0, but one is 0 or negative.",
+                "Remove phrases and frames that must not occur.",
+            )
         totals = np.bincount(of_phrase, weights)
         nominal = np.where([p.bare for p in phrases], 0.0, weights)
         nominal_totals = np.bincount(of_phrase, nominal)
         if any(f.needs_noun for f in frames) and nominal_totals.min() == 0:
             lonely = descriptors[int(nominal_totals.argmin())]
-            raise UsageError(f"Descriptor {lonely} has only bare phrases.", "Give it one with a noun.")
+            raise UsageError(
+                f"Descriptor {lonely} has only phrases without a noun.", "Add a phrase with a noun."
+            )
         frequency = np.zeros(len(descriptors))
         signatures = [
             (frame.needs_noun, frozenset(i for i, plant in enumerate(plants) if plant.target in frame.labels))
@@ -193,5 +198,6 @@ def _refuse_unknown(
             problem = (f"for the unknown label {plant.target!r}", sorted(labels))
         if problem:
             raise UsageError(
-                f"Plant on axis {plant.axis!r} is {problem[0]}.", f"Known: {', '.join(map(str, problem[1]))}."
+                f"The plant on axis {plant.axis!r} is {problem[0]}.",
+                f"Known: {', '.join(map(str, problem[1]))}.",
             )

@@ -199,6 +199,6 @@ def refuse_unknown(plants: Sequence[NamePlant], steps: Sequence[Step]) -> None:
     for plant in plants:
         if plant.target not in known:
             raise UsageError(
-                f"A plant speaks of {plant.target!r}, which nothing in this World's small talk is called.",
+                f"The plant has the target {plant.target!r}, which does not occur in the small talk of this World.",
                 f"Known: {', '.join(sorted(known))}.",
             )

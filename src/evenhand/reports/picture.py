@@ -183,7 +183,7 @@ def write_picture(picture: Picture, path: Path | str) -> Path:
     if ending == ".png":
         return write_bytes(path, png_of(picture_svg(picture)))
     raise UsageError(
-        f"A picture is written as .svg or .png, not as {path.name!r}.", "Name the file so: slide.png"
+        f"{path.name!r}: unsupported file type. A picture is a .svg or .png file.", "For example: slide.png"
     )
 
 
@@ -197,8 +197,8 @@ def png_of(svg: str) -> bytes:
         import resvg_py
     except ImportError:
         raise UsageError(
-            "Pictures as PNG need resvg-py, which is not installed.",
-            "pip install 'evenhand[pictures]'    or write SVG without it: --svg FILE",
+            "PNG pictures require resvg-py, which is not installed.",
+            "Install it: pip install 'evenhand[pictures]'. Or write SVG, which needs no package: --svg FILE",
         ) from None
     drawn: Any = resvg_py.svg_to_bytes(svg_string=svg)
     return bytes(drawn)

@@ -284,7 +284,7 @@ class Manifest(Record):
         """Return in words what is invalid in the records of labels, or None; the file may come from another person."""
         for key in self.labels:
             if key in ("", ".", "..") or re.search(r"[/\\\0]", key):
-                return f"names labels {key!r}, which is no plain name of a folder"
+                return f"names labels {key!r}, which is not a valid folder name"
         judged: list[LabelledRecord] = [*self.judged_before]
         judged += [record for roles in self.judged.values() for record in roles.values()]
         for record in judged:

@@ -198,7 +198,10 @@ def make_plan(
         _check(part.benchmark, part.prompts, generates=not isinstance(request, ScoreRequest))
         if isinstance(request, ConversationRequest):
             if speaker is None:
-                raise UsageError(f"{part.benchmark!r} requires conversations, but no speaker was given.")
+                raise UsageError(
+                    f"{part.benchmark!r} requires conversations, but no speaker was given.",
+                    "Pass speaker=... with the plan.",
+                )
             rows = conversing.opened(part.benchmark, part.prompts, request, speaker)
             part, asked_of = Part(part.benchmark, rows, request), speaker.fingerprint
         planned.append(_with_ids(part, asked_of))

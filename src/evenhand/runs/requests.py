@@ -51,8 +51,9 @@ class ConversationRequest:
     def __post_init__(self) -> None:
         if self.turns < 2 or (self.turns > 2 and self.decoding.samples != 1):
             raise UsageError(
-                f"A conversation cannot have {self.turns} turns with {self.decoding.samples} replies at each turn.",
-                "It needs at least two turns and, with more than two, one reply at each. For more conversations, "
+                f"A conversation of {self.turns} turns with {self.decoding.samples} replies per turn is not "
+                "supported.",
+                "Use at least two turns and, with more than two, one reply per turn. For more conversations, "
                 "give more openers.",
             )
 

@@ -65,7 +65,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 def _mend_of(error: OSError) -> str:
     full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
-    return "Free some space or choose another folder" if full else "Choose a folder that you may write to"
+    return "Free some space or choose another folder" if full else "Choose a folder that you can write to"
 
 
 def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None = None) -> Path:
@@ -203,7 +203,7 @@ def describe_occupied(path: Path | str) -> str:
     path = Path(path)
     if path.is_symlink() and not is_file(path) and not is_folder(path):
         return "is a symbolic link without a target"
-    return "is a file, and a folder was expected" if is_file(path) else "exists and is not empty"
+    return "is a file, but a folder was expected" if is_file(path) else "exists and is not empty"
 
 
 def is_folder(path: Path | str) -> bool:

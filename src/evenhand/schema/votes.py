@@ -300,21 +300,21 @@ def _check(votes: pl.DataFrame, where: Where) -> None:
             raise DataError(f"{where(rows[0])}: {name} is {_shown(votes[name][rows[0]])}, {why}.", EXPECTED)
 
     for name in NEVER_NULL:
-        refuse(pl.col(name).is_null(), name, "and is never absent")
+        refuse(pl.col(name).is_null(), name, "but must not be empty")
     for name in OF_ITEMS:
-        refuse(pl.col(name).is_null() & (pl.col("role") != "survey"), name, "as in surveys alone")
+        refuse(pl.col(name).is_null() & (pl.col("role") != "survey"), name, "as allowed in surveys only")
     for name, words in WORDS.items():
         refuse(~pl.col(name).is_in(words), name, f"not {' or '.join(words)}")
     for name in ("value", "seconds"):
         refuse(~pl.col(name).is_finite(), name, "not a finite number")
-    refuse(~pl.col("seconds").is_between(0, LONGEST), "seconds", "which is no time that an answer takes")
+    refuse(~pl.col("seconds").is_between(0, LONGEST), "seconds", f"but must be from 0 to {LONGEST:,}")
     for name in ("position", "turn"):
-        refuse(pl.col(name) < 0, name, "and places are counted from 0")
+        refuse(pl.col(name) < 0, name, "but must be 0 or more")
     # a turn may have several marks, but each only once
     mark = pl.when(pl.col("measurement") == "marks").then("answer").alias("mark")
     key = pl.struct("person", "presentation", "question", "turn", mark)
     twice = key.is_duplicated() & ~key.is_first_distinct()
-    refuse(twice & pl.col("presentation").is_not_null(), "question", "and was answered in a row above")
+    refuse(twice & pl.col("presentation").is_not_null(), "question", "answered in an earlier row")
     for name in OBJECTS:
         for text in votes[name].drop_nulls().unique():
             try:

@@ -120,8 +120,8 @@ def read_response(
     if 200 <= status < 300:
         if body is not None:
             return Attempt(Answer(status, body, None, None, attempts, seconds))
-        what = "is not a JSON object" if shallow else f"is nested in more than {DEEPEST} levels"
-        detail = f"answered {status} with what {what}: {_shown(content, redaction)}"
+        what = "that is not a JSON object" if shallow else f"nested in more than {DEEPEST} levels"
+        detail = f"answered {status} with content {what}: {_shown(content, redaction)}"
         return Attempt(
             Answer(status, None, ResponseError.MODEL_ERROR, detail, attempts, seconds), passing=not readable
         )

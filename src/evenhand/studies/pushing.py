@@ -292,4 +292,4 @@ def _imported(package: str, extra: str) -> ModuleType:
 
 def _refused(who: str, error: Exception, hint: str) -> EvenhandError:
     told = " ".join(str(error).split())
-    return ServiceUnavailable(f"{who} did not take it: {told or type(error).__name__}", hint)
+    return ServiceUnavailable(f"{who} rejected the upload: {told or type(error).__name__}", hint)

@@ -107,7 +107,7 @@ class StudyRecord:
         begun = self.is_in(folder)
         if begun:
             noun = self.called.split()[-1]
-            hint = f"Start another {noun} with -o, or leave out what differs."
+            hint = f"Start another {noun} with -o, or remove the options that differ."
             refuse_differences(f"The {noun} {folder}", *compared(self.stored(folder)), hint)
         elif os.path.lexists(folder) and not self._is_empty(folder):
             raise UsageError(

@@ -40,7 +40,9 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
-            raise UsageError("A batch must contain at least one token.")
+            raise UsageError(
+                f"A batch must contain at least 1 token, got {self.tokens}.", "Use a larger --batch-tokens."
+            )
 
 
 def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Ints], None]) -> list[int]:

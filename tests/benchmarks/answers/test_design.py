@@ -48,7 +48,7 @@ def test_codings_of_one_answer_are_one_answer() -> None:
     texts = answers(continuation=lambda group, question, i: f"{group}{question}{i}")
     both = pl.concat([texts.with_columns(rater=pl.lit(rater)) for rater in ("r1", "r2")])
     assert designed(both).frame["prompt_id"].n_unique() == 60
-    with pytest.raises(DataError, match="nothing says which rows are codings of the same answer"):
+    with pytest.raises(DataError, match="no column shows which response each row codes"):
         designed(both.drop("continuation"))
 
 

@@ -34,7 +34,7 @@ def test_groups_of_too_few_prompts_are_told_before_anything_is_asked(tmp_path: P
 def test_a_review_is_asked_as_it_is(tmp_path: Path) -> None:
     path = write_review(tmp_path / "review.csv", asked_about(read_own(EXAMPLE), ["gender"]))
     assert from_file(path, ["reviewed"]).frame.equals(from_file(EXAMPLE, ["gender"]).frame)
-    with pytest.raises(UsageError, match="takes the axes of the file"):
+    with pytest.raises(UsageError, match="uses the axes of the file"):
         from_file(path, ["reviewed", "gender"])
 
 
@@ -49,11 +49,11 @@ def test_a_limit_takes_whole_prompts_the_same_on_every_axis() -> None:
     assert min(map(len, by_axis)) >= 0.8 * len(set.union(*by_axis))
     assert set(part.frame["base"]) <= set(whole_prompts(prompts, 200, seed=3).frame["base"])
     assert part.notes == tuple(seldom(part.frame)) or len(by_axis[0]) >= 10
-    with pytest.raises(UsageError, match="is too small for one prompt"):
+    with pytest.raises(UsageError, match="is too small: one prompt"):
         whole_prompts(prompts, 1, seed=0)
 
 
 def test_without_prompts_it_says_what_to_give() -> None:
-    with pytest.raises(UsageError, match="rewrites your own prompts for other groups") as error:
+    with pytest.raises(UsageError, match="requires your own prompts") as error:
         load_benchmark("counterfactual").build({})
     assert "--prompts MINE.csv --counterfactual" in str(error.value.hint)

@@ -54,7 +54,7 @@ def test_missing_and_damaged_ranks_are_refused(work) -> None:
     assert kept_ranks(mine.folder, ranks) == set()
     counted(mine)
     Path(rank_file(mine.folder, 1)).unlink()
-    with pytest.raises(DataError, match=f"{ranks - 1} of {ranks} ranks; missing: 1"):
+    with pytest.raises(DataError, match=f"{ranks - 1} of {ranks} ranks. Missing: 1"):
         merged_ranks(mine.folder, ranks)
     count_rank(mine, 1)
     file = Path(rank_file(mine.folder, 2))

@@ -27,7 +27,7 @@ def test_a_name_holds_address_model_and_options():
         ("http://h/v1#m?concurrency=many", "The option concurrency of a served model must be a whole"),
         ("http://h/v1#m?concurrency=0", "positive"),
         ("http://h/v1#m?system=x", r"`system` requires chat\.\nAdd chat=1, or remove `system`"),
-        ("http://h/v1#m?chat=1&start=x", "is for scoring, which is not available in chat mode"),
+        ("http://h/v1#m?chat=1&start=x", "is for likelihoods, which are not available in chat mode"),
         ("http://me:word@h/v1#m", "password"),
         ("http://h/v1?key=1#m", "query"),
         ("http://[::1/v1#m", "is not a valid URL of a service"),

@@ -225,7 +225,7 @@ def test_linter_lists_all_faults_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_missing_and_empty_folders(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no lexicon folder"):
+    with pytest.raises(DataError, match="Lexicon folder not found"):
         Lexicon.from_folder(tmp_path / "nowhere")
     with pytest.raises(DataError, match="contains no axis"):
         Lexicon.from_folder(tmp_path)

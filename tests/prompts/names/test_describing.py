@@ -58,7 +58,7 @@ def test_what_cannot_describe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (tmp_path / file.path).write_text("two words\n")
     with pytest.raises(DataError, match="contains no modifier of one word"):
         describing_adjectives("person-modifiers", tmp_path)
-    with pytest.raises(UsageError, match="conversations cannot be had"):
+    with pytest.raises(UsageError, match="n must be at least 1"):
         descriptions(n=0)
 
 

@@ -78,14 +78,14 @@ def test_a_name_of_several_lists_is_of_none() -> None:
 
 
 def test_what_cannot_open_a_conversation() -> None:
-    with pytest.raises(DataError, match="There is no name"):
+    with pytest.raises(DataError, match="No name is left"):
         introductions(NAMES.clear())
     with pytest.raises(DataError, match="no column gender"):
         introductions(NAMES.drop("gender"))
     with pytest.raises(DataError, match="Ann is listed with two genders"):
         introductions(pl.DataFrame({"name": ["Ann", "Ann"], "gender": ["woman", "man"]}))
     for n in (0, -1):
-        with pytest.raises(UsageError, match="conversations cannot be had"):
+        with pytest.raises(UsageError, match="n must be at least 1"):
             introductions(NAMES, n=n)
     with pytest.raises(UsageError, match="Two speakers need at least two personas, got 1"):
         introductions(NAMES, ("i ski.\ni cook.",))

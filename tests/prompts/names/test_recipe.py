@@ -96,15 +96,15 @@ def test_extras_are_read_and_others_refused(tmp_path: Path) -> None:
     file.write_text("name,race_ethnicity\nJosé,hispanic\nJamal,Black\n", encoding="utf-8")
     assert read_extras(file).rows() == [("José", "Hispanic", "extra"), ("Jamal", "Black", "extra")]
     for text, message in {
-        "name,race_ethnicity\nMei,AAPI\n": "row 1: 'Mei' of the group 'AAPI'",
-        "name,race_ethnicity\n,white\n": "row 1: None of the group 'white'",
+        "name,race_ethnicity\nMei,AAPI\n": "its group is unknown .name 'Mei', group 'AAPI'",
+        "name,race_ethnicity\n,white\n": "name None, group 'white'",
         "name,race_ethnicity\nAnn 2,white\n": "row 1: 'Ann 2' is not a first name that can be looked up",
         "name,group\nAnn,white\n": "no column 'race_ethnicity'",
     }.items():
         file.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=message):
             read_extras(file)
-    with pytest.raises(DataError, match="None of the names is among the births"):
+    with pytest.raises(DataError, match="None of the names occurs in the birth statistics"):
         race_lists(TABLE, births(Somebody=(1, 0)))
 
 

@@ -71,10 +71,13 @@ def test_csv_tabs_and_workbook_hold_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (["ANN", "3", "50", "30", "0", "0", "0", "0"], r"row 3 \(ANN\): shares that do not add up"),
-        (["ANN", "3", "150", "-50", "0", "0", "0", "0"], "do not add up"),
-        (["ANN", "0", "100", "0", "0", "0", "0", "0"], "do not add up"),
-        (["ANN", "", "100", "0", "0", "0", "0", "0"], "do not add up"),
+        (
+            ["ANN", "3", "50", "30", "0", "0", "0", "0"],
+            r"row 3 \(ANN\): the shares must be 0 to 100 and add up to 100",
+        ),
+        (["ANN", "3", "150", "-50", "0", "0", "0", "0"], "add up to 100"),
+        (["ANN", "0", "100", "0", "0", "0", "0", "0"], "add up to 100"),
+        (["ANN", "", "100", "0", "0", "0", "0", "0"], "add up to 100"),
         (["ANN", "few", "100", "0", "0", "0", "0", "0"], "'obs' is 'few', which is not a number"),
         (["JOSE", "3", "100", "0", "0", "0", "0", "0"], "JOSE occurs more than once"),
     ],
@@ -92,7 +95,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         read_shares(tmp_path / "a.xlsx")
     with pytest.raises(DataError, match="contains no table with the column firstname"):
         read_shares(workbook(tmp_path / "b.xlsx", [["name"], ["ANN"]]))
-    with pytest.raises(DataError, match="declares entities"):
+    with pytest.raises(DataError, match="contains XML entities"):
         read_shares(
             workbook(tmp_path / "c.xlsx", [list(COLUMNS), *ROWS], inside='<!DOCTYPE a [<!ENTITY b "c">]>')
         )

@@ -82,7 +82,7 @@ def test_given_identifiers_and_samples_are_kept(tmp_path):
 def test_rows_with_an_axis_and_no_group_are_not_lost_in_silence(tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("axis,group,negative\nage,old,1\nage,,0\nage,young,0\n")
-    with pytest.raises(DataError, match="1 of 3 rows name an axis and no group"):
+    with pytest.raises(DataError, match="1 of 3 rows have an axis but no group"):
         read_continuations(path, ("axis", "group"), ("toxicity",))
 
 
@@ -104,7 +104,7 @@ def test_answers_to_one_prompt_are_told_by_the_column_prompt(tmp_path):
 
 def test_samples_of_nobody_knows_which_prompt_are_refused(tmp_path):
     rows = {"group": ["a", "a", "b", "b"], "sample": [0, 1, 0, 1], "negative": [0, 1, 0, 1]}
-    with pytest.raises(DataError, match=r"row 2: 'sample' is '1'.*no column says to which"):
+    with pytest.raises(DataError, match=r"row 2: 'sample' is '1'.*no column identifies the prompt"):
         read(tmp_path, rows)
     one_each = read(tmp_path, rows | {"sample": [0] * 4})
     assert one_each["prompt_id"].n_unique() == 4

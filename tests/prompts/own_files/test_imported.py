@@ -51,7 +51,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(library, tmp_path):
     output = tmp_path / "p.parquet"
     with pytest.raises(UsageError, match=r"column 'z' not found \(found: q, meta\.group\)"):
         import_dataset(str(tmp_path), output, columns={"z": "text"})
-    with pytest.raises(UsageError, match="would be called 'q'"):
+    with pytest.raises(UsageError, match="would have the name 'q'"):
         import_dataset(str(tmp_path), output, columns={"meta.group": "q"})
     with pytest.raises(DataError, match="Unknown split"):
         import_dataset(str(tmp_path), output, split="dev")

@@ -186,5 +186,7 @@ def test_a_binary_workbook_is_loaded_in_another_process_first(
     check_workbook_fits(path, "a table")
     far = write_xlsx(tmp_path / "far.xlsx", {"S": TABLE + FAR})
     monkeypatch.setattr(zipfile, "is_zipfile", lambda path: False)
-    with pytest.raises(DataError, match=r"far\.xlsx cannot be loaded: the process that tried ended"):
+    with pytest.raises(
+        DataError, match=r"far\.xlsx cannot be loaded: the reading process was killed or crashed"
+    ):
         check_workbook_fits(far, "a table")

@@ -60,7 +60,7 @@ def test_the_owners_file(tmp_path: Path) -> None:
         f"prompt_{attribute}" for attribute in ATTRIBUTES
     ]
     assert prompts.card.details.startswith("1 prompts have no toxicity score")
-    with pytest.raises(UsageError, match="cannot give the subset 'neutral'"):
+    with pytest.raises(UsageError, match="do not contain the subset 'neutral'"):
         load_realtoxicityprompts(tmp_path, "neutral")
 
 
@@ -75,9 +75,9 @@ def test_files_under_their_first_names(tmp_path: Path) -> None:
     ("broken", "message"),
     [
         ("{", "line 2: not valid JSON"),
-        ("[]", r"line 2: no text at prompt\.text"),
-        ('{"prompt": {"text": null}, "challenging": true}', r"line 2: no text at prompt\.text"),
-        ('{"prompt": {"text": "x"}}', "line 2: 'challenging' is neither true nor false"),
+        ("[]", r"line 2: the text \(prompt\.text\) is missing"),
+        ('{"prompt": {"text": null}, "challenging": true}', r"line 2: the text \(prompt\.text\) is missing"),
+        ('{"prompt": {"text": "x"}}', "line 2: 'challenging' must be true or false"),
         (line("x", 1.5), "line 2: prompt_toxicity is 1.5; expected a probability or null"),
         (line("x", "high"), "line 2: prompt_toxicity is 'high'"),
     ],
@@ -92,7 +92,7 @@ def test_broken_calls(tmp_path: Path) -> None:
         load_realtoxicityprompts(tmp_path)
     with pytest.raises(UsageError, match="'nontoxic'"):
         load_realtoxicityprompts(tmp_path, "nontoxic")
-    with pytest.raises(UsageError, match="hold no challenging prompts"):
+    with pytest.raises(UsageError, match="contain no challenging prompts"):
         load_realtoxicityprompts(write(tmp_path, line("calm", 0.1)), "challenging")
     (tmp_path / "prompts.jsonl").write_bytes(b"\xff\n")
     with pytest.raises(DataError, match="is not UTF-8"):

@@ -125,7 +125,7 @@ def test_broken_crows_files(tmp_path: Path, crows_row: dict[str, str]) -> None:
     with pytest.raises(DataError, match="contains no pairs"):
         load_crows_pairs(tmp_path)
     path.write_text(path.read_text() + "1,cut short\n")
-    with pytest.raises(DataError, match="pair 1: the row is cut short"):
+    with pytest.raises(DataError, match="pair 1: the row has too few values"):
         load_crows_pairs(tmp_path)
 
 
@@ -215,7 +215,7 @@ def test_stereoset_json(tmp_path: Path) -> None:
     [
         ([{"id": "c0"}], "intrasentence cluster 0: no key 'bias_type'"),
         ([cluster(context=3)], "intrasentence cluster 0: 'context' is not a str"),
-        ([cluster(context="Nothing here.")], "there is no word at the place of BLANK"),
+        ([cluster(context="Nothing here.")], "no word found at the position of BLANK"),
         ([cluster(sentences=[])], "contains no rows"),
         (
             [cluster(sentences=cluster()["sentences"][:2])],

@@ -66,7 +66,7 @@ def test_biased_phrases_are_those_labelled_one_also_twice(tmp_path: Path) -> Non
         ("a", "same", 0),
         ("b", "same", 1),
     ]
-    with pytest.raises(DataError, match="None of the 2 annotated phrases is labelled biased"):
+    with pytest.raises(DataError, match="None of the 2 annotated phrases is labelled as biased"):
         biased_phrases(read_annotations(table(tmp_path, *rows[2:])))
 
 
@@ -77,7 +77,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         DataError, match=r"has no columns 'bias_sent', 'bias_phrase' \(found: id, comment, phrase\)"
     ):
         read_annotations(table(tmp_path, heading="id,comment,phrase"))
-    with pytest.raises(DataError, match="row 1: it has 7 values, and the heading has 6 columns"):
+    with pytest.raises(DataError, match="row 1: it has 7 values, but the heading has 6 columns"):
         read_annotations(table(tmp_path, "a,TRUE,c,p,1,1,more"))
     (tmp_path / "x.csv").write_bytes(b"")
     with pytest.raises(DataError, match=r"x\.csv has no columns 'comment', 'phrase', 'bias_sent',"):
@@ -86,10 +86,10 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_annotations(table(tmp_path, heading=f"{HEADING},phrase"))
     with pytest.raises(DataError, match="is not a valid CSV: field larger than field limit"):
         read_annotations(table(tmp_path, f"a,TRUE,{'x' * 200_000},p,1,1"))
-    with pytest.raises(DataError, match="1 of 2 phrases labelled biased are empty"):
+    with pytest.raises(DataError, match="1 of 2 phrases that are labelled as biased are empty"):
         biased_phrases(read_annotations(table(tmp_path, "a,TRUE,c,p,1,1", "b,TRUE,c, ,1,1")))
     (tmp_path / "x.csv").write_bytes(b"\0\1")
-    with pytest.raises(DataError, match="is not a valid CSV: it contains bytes that are zero"):
+    with pytest.raises(DataError, match="is not a valid CSV: it contains zero bytes"):
         read_annotations(tmp_path / "x.csv")
 
 

@@ -87,12 +87,10 @@ def test_lines_of_conversation(unpinned: Path) -> None:
 
 
 def test_nothing_there_says_how_to_get_it(unpinned: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        DatasetMissing, match="The cache has the pairs of no bias type of RedditBias"
-    ) as caught:
+    with pytest.raises(DatasetMissing, match="The cache contains no pairs of RedditBias") as caught:
         load_redditbias()
     assert "evenhand data fetch redditbias --version all" in str(caught.value)
-    with pytest.raises(DatasetMissing, match="no bias type"):
+    with pytest.raises(DatasetMissing, match="contains no pairs"):
         load_redditbias(unpinned, bias_types=["religion2"])
     with pytest.raises(UsageError, match="Unknown split of RedditBias: 'train'"):
         load_redditbias(unpinned, split="train")
@@ -103,14 +101,14 @@ def test_nothing_there_says_how_to_get_it(unpinned: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (lambda t: t.head(3), "has 4 rows and .* 3; they are pairs row by row"),
-        (lambda t: t.reverse(), "Row 1 of .* is not about the phrase in that row"),
+        (lambda t: t.head(3), "has 4 rows, but .* has 3. Row by row, they must form pairs"),
+        (lambda t: t.reverse(), "row 1: the phrase is not the counterpart of the phrase in the same row"),
         (lambda t: t.drop("perplexity"), "has no column 'perplexity'"),
         (
             lambda t: t.with_columns(perplexity=pl.Series(["1", "2", "x", "4"])),
-            "row 3: a phrase and its perplexity",
+            "row 3: expected a phrase and its perplexity",
         ),
-        (lambda t: t.with_columns(perplexity=pl.lit(0)), "row 1: a phrase and its perplexity"),
+        (lambda t: t.with_columns(perplexity=pl.lit(0)), "row 1: expected a phrase and its perplexity"),
     ],
 )
 def test_files_that_do_not_belong_together_are_refused(unpinned: Path, wrong, told) -> None:

@@ -89,7 +89,7 @@ def test_from_dumps_to_pairs(teams: Path) -> None:
     assert built.counts["annotated"] == 30
     assert built.counts["pairs"] == 19 and (built.counts["train"], built.counts["held_out"]) == (11, 8)
     assert (built.counts["valid"], built.counts["test"]) == (4, 4)
-    assert built.warnings == ("Labels that are neither 1 nor 0 count as none: 'unclear' (1).",)
+    assert built.warnings == ("Labels that are neither 1 nor 0 are ignored: 'unclear' (1).",)
     texts = teams / "out" / "text_files" / "teams"
     train = (texts / "teams_bias_manual_lowercase_train.txt").read_text().splitlines()
     assert (texts / "teams_bias_manual_train.txt").read_text().splitlines() == [
@@ -249,7 +249,7 @@ def test_labels_written_into_the_table_itself_are_not_lost(teams: Path) -> None:
     (teams / "1.jsonl").unlink()
     (teams / "2.jsonl").rename(teams / "1.jsonl")
     (teams / "2.jsonl").write_text("")
-    with pytest.raises(UsageError, match="was edited, and these dumps or rules would make it again"):
+    with pytest.raises(UsageError, match="was edited, but these dumps or rules would create it again"):
         build(teams)
     assert path.read_bytes() == before
 
@@ -262,21 +262,21 @@ def test_what_is_wrong_with_dumps_is_said(teams: Path) -> None:
     assert caught.value.message.splitlines() == [
         "None of 2 dumps contains a comment with a target and an attribute of teams.",
         "1.jsonl: none of 2 lines is a comment with `id` and `body`.",
-        "1.jsonl: 1 of 2 lines are no JSON objects.",
+        "1.jsonl: 1 of 2 lines are not JSON objects.",
         "2.jsonl contains nothing.",
     ]
     table = pl.read_csv(teams / "out" / "dumps.csv")
     assert table["state"].to_list() == ["no comments", "empty"]
     (teams / "2.jsonl").write_text('{"id": "t", "body": "reds are loud"}\n{"id": "u", "bo')
     assert build(teams).warnings[-1] == (
-        "2.jsonl is cut off or damaged after 1 lines; what came before counts."
+        "2.jsonl is cut off or damaged after 1 lines. The lines before are used."
     )
 
 
 def test_nothing_to_build_from(teams: Path) -> None:
-    with pytest.raises(UsageError, match="Neither dumps nor annotations"):
+    with pytest.raises(UsageError, match="Neither `--from` nor `--annotations`"):
         build(teams, dumps=False)
     with pytest.raises(DataError, match="File not found"):
         build(teams, dumps=False, annotations=teams / "none.csv")
-    with pytest.raises(UsageError, match="leave nothing of a comment"):
+    with pytest.raises(UsageError, match="most_characters must be at least 2"):
         Steps(most_characters=1)

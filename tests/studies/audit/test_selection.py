@@ -109,7 +109,9 @@ def test_a_benchmark_without_axes_is_asked_whole_beside_one_that_axes_narrow(axe
     here = Available(wanted, both, prompts, {name: {} for name in prompts}, {})
     found = prepared(here, config, config, load_puppet("uniform"), ClassifierShelf("cpu", {}))
     assert [len(one) for one in found.prompts.values()] == ([1, 2] if axes else [2, 2])
-    assert told_whole(found) == (["redditbias-lmp has no axes: --axis does not narrow it."] if axes else [])
+    assert told_whole(found) == (
+        ["redditbias-lmp has no axes, so --axis has no effect on it."] if axes else []
+    )
 
 
 def test_a_folder_alone_cannot_send_a_file_as_personas_to_a_service(tmp_path: Path) -> None:

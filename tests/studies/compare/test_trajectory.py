@@ -24,14 +24,14 @@ def test_what_by_takes():
 @pytest.mark.parametrize(
     ("by", "told"),
     [
-        ("size", "b does not say how many parameters"),
-        ("date", "a does not say when"),
-        ("step=1", "1 numbers for 2 runs"),
-        ("step=1,x", "not understood"),
-        ("step", "not understood"),
-        ("=1,2", "not understood"),
-        ("step=1,inf", "not understood"),
-        ("step=7,7", "all runs have the value 7"),
+        ("size", "not known for b how many parameters"),
+        ("date", "not known for a when"),
+        ("step=1", "1 numbers, but there are 2 runs"),
+        ("step=1,x", "is not valid"),
+        ("step", "is not valid"),
+        ("=1,2", "is not valid"),
+        ("step=1,inf", "is not valid"),
+        ("step=7,7", "all runs have the same value, 7"),
     ],
 )
 def test_what_it_refuses(by, told):

@@ -122,7 +122,7 @@ def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path, delimiter) -> N
     path = tmp_path / "a.csv"
     path.write_text("who;pay\na;41.000\nb;43.000\n".replace(";", delimiter))
     with pytest.raises(
-        DataError, match=r"row 1: 'pay' is '41\.000', which may be 41\.000 or 41000"
+        DataError, match=r"row 1: 'pay' is '41\.000', which can mean 41\.000 or 41000"
     ) as caught:
         eh.measure(path, columns={"who": "group", "pay": "score"})
     assert "--decimal" in str(caught.value)
@@ -133,7 +133,7 @@ def test_a_number_that_may_be_two_is_asked_about(tmp_path: Path, delimiter) -> N
     [
         (["12 %", "0.3"], r"row 2: 'pay' is '0\.3', and in row 1 it is '12 %': the units differ"),
         (["3", "$5", "€5"], r"row 3: 'pay' is '€5', and in row 2 it is '\$5': the units differ"),
-        (["$74,500", "$3.125"], r"row 1: 'pay' is '\$74,500', which may be 74500 or 74\.500"),
+        (["$74,500", "$3.125"], r"row 1: 'pay' is '\$74,500', which can mean 74500 or 74\.500"),
         (["1.234.5", "3"], r"row 1: 'pay' is '1\.234\.5', which is not a number"),
         (["$", "$3"], r"row 1: 'pay' is '\$', which is not a number"),
     ],
@@ -164,7 +164,7 @@ def test_declared_values_are_missing_in_every_column(tmp_path: Path) -> None:
         known = [numbers[p] for w, p in zip(who, pay, strict=True) if w == group and p in numbers]
         assert mean == pytest.approx(np.mean(known))
     assert "35 cells are read as missing, 'k.A.' (who 20, pay 15)." in found.told
-    assert "20 of 60 rows name no who and are left out there." in found.told
+    assert "20 of 60 rows have no who and are excluded from it." in found.told
     coded = eh.measure({"who": who[:20], "pay": [3.0, -99.0] * 10}, columns=columns, missing="-99")
     assert set(coded.tables()["score_groups"]["mean"]) == {3.0}
     with pytest.raises(UsageError, match="Empty cells always count as missing"):
@@ -174,7 +174,7 @@ def test_declared_values_are_missing_in_every_column(tmp_path: Path) -> None:
 def test_a_declared_value_that_does_not_occur_is_a_note() -> None:
     table = {"who": ["f", "m"] * 10, "pay": ["3", "5"] * 10}
     found = eh.measure(table, columns={"who": "group", "pay": "score"}, missing="n/b")
-    assert any(line.startswith("No cell is read as missing, 'n/b'") for line in found.told)
+    assert any(line.startswith("No cell has the missing value 'n/b'") for line in found.told)
 
 
 @pytest.mark.parametrize("pay", ["36k", "($38,566)", "about 30"])
@@ -226,7 +226,7 @@ def write_workbook(path: Path, rows: list[list[str | float]]) -> Path:
     [
         (b"gender,score\na,1\nb,=A1*2\n", "row 2: 'score' contains the formula"),
         (b"gender,score\na,1\nb,about 3\n", "row 2: 'score' is 'about 3', which is not a number"),
-        (b"gender,score\na,1\nb,\x002\n", "zero, the first in line 3"),
+        (b"gender,score\na,1\nb,\x002\n", "zero bytes .the first in line 3"),
         (b"gender,score\na,1\nb\n", "row 2: it has 1 values"),
         (b"gender,score\na,1\nb,2,3\n", "row 2: it has 3 values"),
         (b"gender,score,score\na,1,2\n", r"line 1: the column 'score' occurs 2 times \(columns 2, 3\)"),
@@ -235,8 +235,8 @@ def write_workbook(path: Path, rows: list[list[str | float]]) -> Path:
         (b"gender,score\n,1\n,2\n", "contains no group in any row"),
         (b'gender,score\na,1\n"b,2\na,3\nb",4\n', "row 2: the name in 'gender' has 3 lines, 'b,2' and more"),
         (b"gender,score\na,1\n=1+1,2\n", "row 2: 'gender' contains the formula '=1.1'"),
-        (b"gender,score\ra,1\rb,2\r", "its lines end in carriage returns alone"),
-        (b"\xff\xfegender,score\na,1\nb,2\n", "begins with the mark of UTF-16 .ff fe., and what follows"),
+        (b"gender,score\ra,1\rb,2\r", "the lines end in carriage returns"),
+        (b"\xff\xfegender,score\na,1\nb,2\n", "starts with the byte order mark of UTF-16 .ff fe., but the rest"),
         (b"gender,label\na,x\nb,y\n", r"which labels in column 'label' are negative\? Values found: 'x'"),
     ],
 )  # fmt: skip
@@ -260,7 +260,7 @@ def test_a_label_that_is_not_there_and_one_that_nobody_asked_for() -> None:
 
 def test_rows_that_name_no_group_are_left_out_and_told() -> None:
     found = eh.measure({"sex": ["a", "b", ""] * 20, "score": list(range(60))})
-    assert "20 of 60 rows name no sex and are left out there." in found.told
+    assert "20 of 60 rows have no sex and are excluded from it." in found.told
 
 
 def test_an_axis_that_hangs_together_with_another_is_looked_at_inside_it() -> None:

@@ -124,10 +124,10 @@ def test_of_two_roles_one_may_be_judged_by_the_file_and_one_now(judged_house, wr
             r"has no column 'continuation' \(found: axis, group, text,",
         ),
         (lambda f: f.with_columns(rudeness_negative=pl.lit("maybe")), {}, "'rudeness_negative' must be true or false"),
-        (lambda f: f.drop("rudeness_negative").with_columns(label=pl.lit("angry")), {}, r"\('angry'\) do not say"),
+        (lambda f: f.drop("rudeness_negative").with_columns(label=pl.lit("angry")), {}, "cannot tell which labels"),
         (lambda f: f.drop("rudeness_negative").with_columns(score=pl.lit("high")), {}, "row 1: 'score' is 'high'"),
         (lambda f: f.drop("rudeness_negative").with_columns(score=pl.lit(0.5)), {},
-         "from which score on a continuation is negative"),
+         "minimum score of a negative response"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_measured_names_the_column(written, tmp_path, change, options, told):
@@ -138,7 +138,7 @@ def test_a_file_that_cannot_be_measured_names_the_column(written, tmp_path, chan
 
 def test_a_plain_column_does_not_say_for_which_of_two_roles(written, tmp_path):
     file = save(written[0].rename({"rudeness_negative": "negative"}), tmp_path)
-    with pytest.raises(DataError, match="'negative' does not say for which of rudeness, meanness"):
+    with pytest.raises(DataError, match=r"The role of 'negative' is not known .rudeness, meanness"):
         measure(file, "two-roles")
     with pytest.raises(DataError, match=r"has no column 'noun' \(found: axis, group, text, continuation,"):
         measure(file, "two-roles", classifiers={"meanness": "vader"})

@@ -164,8 +164,9 @@ def _shape(limit: int, sizes: Sequence[int], pairs: int, nouns: int) -> tuple[in
             axes -= 1
         else:
             raise UsageError(
-                f"A sample of {limit} cannot hold two descriptors on both sides of one matched pair.",
-                f"Raise the limit to at least {cost()}.",
+                f"`--limit {limit}` is too small: two descriptors in both templates of one matched pair need "
+                f"{cost()} prompts.",
+                f"Use --limit {cost()} or more.",
             )
     return axes, c, d, max(n, min(nouns, limit * n // cost()))
 

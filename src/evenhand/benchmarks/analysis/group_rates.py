@@ -249,10 +249,11 @@ def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> N
         if several.height:
             axis, group, name, values = several.select(*KEYS, cluster, column).row(0)
             raise DataError(
-                f"The column '{column}' says that {cluster} {name!r} of {group} ({axis}) was made from several: "
-                f"{', '.join(repr(value) for value in values[:3])}{' and more' if len(values) > 3 else ''}.",
-                f"Give each prompt a unique '{cluster}', such as '{column}' and '{cluster}' together, or "
-                f"remove the column '{cluster}' or '{column}': groups are compared inside each {column}.",
+                f"The {cluster} {name!r} of {group} ({axis}) has several values in the column '{column}': "
+                f"{', '.join(repr(value) for value in values[:3])}{' and more' if len(values) > 3 else ''}. "
+                f"Groups are compared within each {column}.",
+                f"Give each prompt a unique '{cluster}' (for example '{column}' and '{cluster}' joined), or "
+                f"remove the column '{cluster}' or '{column}'.",
             )
 
 

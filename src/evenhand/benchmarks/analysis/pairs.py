@@ -56,10 +56,14 @@ def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
     """
     roles = set(frame["role"].unique().to_list())
     if roles - {"more", "less"}:
-        raise DataError(f"The column role contains {sorted(map(str, roles))}.", "Expected: more, less.")
+        raise DataError(
+            f"The column role must contain only more and less, found {', '.join(sorted(map(str, roles)))}.",
+            "Write more for the stereotyped sentence of a pair, and less for the other one.",
+        )
     if frame.select("pair_id", "role").is_duplicated().any():
         raise DataError(
-            "A pair has the same role twice.", "Each pair_id needs one row more and one row less."
+            "The column role has the same value twice for one pair_id.",
+            "Each pair_id needs one row with more and one with less.",
         )
     if not {"sent_more", "sent_less"} <= set(frame.columns) and "text" in frame.columns:
         sides_of = [

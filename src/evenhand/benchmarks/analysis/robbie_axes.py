@@ -49,7 +49,8 @@ def robbie_axes(groups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     known = [name for name in DATASETS if name in groups]
     if not known:
         raise DataError(
-            "None of the tables belongs to ROBBIE.", f"Give them by benchmark: {', '.join(DATASETS)}."
+            "None of the tables is of a benchmark of ROBBIE.",
+            f"Give a dict with the name of the benchmark for each table: {', '.join(DATASETS)}.",
         )
     parts = []
     for name in known:
@@ -57,7 +58,7 @@ def robbie_axes(groups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         if lacking := [c for c in ("axis", "group", "n", "fails") if c not in table.columns]:
             raise DataError(
                 f"The table of {name} has no column {lacking[0]}.",
-                "Give the detail table published_groups.",
+                "Use the detail table published_groups of a run.",
             )
         parts.append(table.filter(pl.col("n") > 0).select("axis", "fails", benchmark=pl.lit(name)))
     rows = pl.concat(parts)

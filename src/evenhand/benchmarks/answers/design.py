@@ -175,10 +175,10 @@ def _answer_ids(frame: pl.DataFrame) -> pl.Series:
     if twice.height and "unit" not in known:
         row = frame.row(int(twice["row"][0]), named=True)
         raise DataError(
-            f"The rater {row['rater']!r} coded several answers about {row['group']!r}, and nothing says which rows "
-            "are codings of the same answer.",
-            "Give the column that tells answers apart: --column COLUMN=unit (or the answers: "
-            "COLUMN=continuation).",
+            f"The rater {row['rater']!r} has several rows about {row['group']!r}, and no column shows which "
+            "response each row codes.",
+            "Name the column that identifies the response: --column COLUMN=unit, or the column of the responses: "
+            "--column COLUMN=continuation.",
         )
     return frame.select(pl.format("answer-{}", pl.struct(same).rank("dense"))).to_series()
 

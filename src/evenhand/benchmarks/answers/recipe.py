@@ -260,8 +260,8 @@ def _inside(
 
 def _no_prompts(folders: Mapping[str, Path]) -> PromptSet:
     raise UsageError(
-        "answers is the benchmark of answers that are there already; it asks nothing.",
-        "evenhand measure FILE, or give prompts of your own: --prompts FILE.",
+        "The benchmark answers measures responses that you already have. It has no prompts for a model.",
+        "Use evenhand measure FILE, or give your own prompts: --prompts FILE.",
     )
 
 

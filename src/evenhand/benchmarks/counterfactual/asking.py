@@ -21,10 +21,7 @@ HINT = (
 
 def built(folders: Mapping[str, Path]) -> PromptSet:
     """Raise UsageError, because the benchmark has no published prompts; the hint names the options to give."""
-    raise UsageError(
-        "The benchmark counterfactual rewrites your own prompts for other groups, but no prompts were given.",
-        HINT,
-    )
+    raise UsageError("The benchmark counterfactual requires your own prompts, but none were given.", HINT)
 
 
 def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
@@ -35,12 +32,15 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
     """
     if not axes:
         raise UsageError(
-            "counterfactual was not told which groups to ask about.",
-            f"Give axes: --counterfactual gender,religion,name; or --counterfactual {REVIEWED} for a file that "
-            "`evenhand data build counterfactuals` wrote and you have edited.",
+            "The benchmark counterfactual requires `--counterfactual`: the axes whose groups are asked about.",
+            "For example: --counterfactual gender,religion,name. Or, for an edited file of `evenhand data build "
+            f"counterfactuals`: --counterfactual {REVIEWED}.",
         )
     if REVIEWED in axes and len(axes) > 1:
-        raise UsageError(f"--counterfactual {REVIEWED} takes the axes of the file.", "Give no other axes.")
+        raise UsageError(
+            f"`--counterfactual {REVIEWED}` uses the axes of the file and cannot be combined with others.",
+            "Remove the other axes.",
+        )
     guesses: list[str] = []
     asked = read_review(path) if REVIEWED in axes else asked_about(read_own(path, guesses), axes)
     frame = asked.frame.drop("contradiction")  # only reviewers need this column
@@ -90,8 +90,8 @@ def whole_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     if kept.is_empty():
         most = int(asked["len"].to_numpy().max())
         raise UsageError(
-            f"`--limit {limit}` is too small for one prompt with its groups: {most} texts are needed.",
-            "Give a larger one.",
+            f"`--limit {limit}` is too small: one prompt with all its groups needs up to {most} texts.",
+            f"Use --limit {most} or more.",
         )
     frame = prompts.frame.join(kept, on=["base", "axis"], how="semi", maintain_order="left")
     return PromptSet(frame, prompts.card, prompts.own, (*prompts.notes, *seldom(frame)))

@@ -98,7 +98,7 @@ def inspect_task(
     unknown = sorted((classifiers or {}).keys() - {judge.role for judge in recipe.classified_by})
     if unknown:
         raise UsageError(
-            f"{name} has no role {unknown[0]!r}.",
+            f"The benchmark {name} has no classifier role {unknown[0]!r}.",
             f"Roles: {', '.join(judge.role for judge in recipe.classified_by)}.",
         )
     named = {**judges, **(classifiers or {})}
@@ -119,7 +119,8 @@ def _recipe(name: str) -> Benchmark:
     recipe = load_benchmark(name)
     if not isinstance(recipe.request, Generation):
         raise Unsupported(
-            f"Inspect cannot ask what {name} asks: it knows no likelihoods and no model that talks with itself.",
+            f"The benchmark {name} cannot be run in Inspect, which supports neither likelihoods nor conversations "
+            "of a model with itself.",
             "Run it with `evenhand audit`.",
         )
     return recipe
@@ -140,5 +141,6 @@ def _inspect() -> ModuleType:
         return import_module("inspect_ai")
     except ImportError as error:
         raise UsageError(
-            f"inspect_ai is not here, or not whole: {error}.", "pip install inspect-ai"
+            f"This requires the package inspect_ai, which is not installed, or is incomplete: {error}.",
+            "Install it: pip install inspect-ai",
         ) from error

@@ -85,7 +85,8 @@ def write_lm_eval_tasks(
 def _rows(recipe: Benchmark, limit: int | None, seed: int, data: Mapping[str, Path]) -> list[dict[str, Any]]:
     if "causal" not in recipe.architectures or isinstance(recipe.request, Conversation):
         raise Unsupported(
-            f"lm_eval cannot ask what {recipe.name} asks: it knows no masked models and no conversations.",
+            f"The benchmark {recipe.name} cannot be run in lm_eval, which supports neither masked models nor "
+            "conversations.",
             "Run it with `evenhand audit`.",
         )
     prompts = recipe.build(data)

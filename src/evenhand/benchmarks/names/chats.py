@@ -149,17 +149,18 @@ def told_gender(frame: pl.DataFrame, role: str, names: Sequence[str] | None) -> 
         return frame.select(told.when(woman == man).then(pl.lit(NEITHER))).to_series()
     if f"{role}_label" not in frame.columns:
         raise DataError(
-            f"The judge of {role} gave scores, and nothing says which of them are women's and men's.",
-            f"Give a column {role}_label, or name its labels: --classifier {role}=FOLDER?labels=FILE.",
+            f"The classifier of {role} returned scores, but not which scores mean female and male.",
+            f"Add a column {role}_label, or give label names: --classifier {role}=FOLDER?labels=FILE.",
         )
     labels = frame[f"{role}_label"].cast(pl.String).str.strip_chars().str.to_lowercase()
     known = {**SPELT, **dict.fromkeys(UNTOLD, NEITHER)}
     strange = sorted(set(labels.drop_nulls().unique()) - set(known))
     if strange:
         raise DataError(
-            f"The judge of {role} gave the labels {', '.join(map(repr, strange[:5]))}, which tell no gender.",
-            f"Its labels must be of women ({', '.join(_spelt(GENDERS[0]))}), of men ({', '.join(_spelt(GENDERS[1]))}) "
-            f"or of neither ({', '.join(UNTOLD)}): name them with --classifier {role}=FOLDER?labels=FILE.",
+            f"The classifier of {role} returned labels that are not genders: {', '.join(map(repr, strange[:5]))}.",
+            f"Expected labels: for women {', '.join(_spelt(GENDERS[0]))}; for men "
+            f"{', '.join(_spelt(GENDERS[1]))}; for neither {', '.join(UNTOLD)}. To rename labels: --classifier "
+            f"{role}=FOLDER?labels=FILE.",
         )
     return labels.replace_strict(known, return_dtype=pl.String)
 

@@ -329,7 +329,7 @@ class AskedOnce(Generic[Q]):
         if answer.error is ResponseError.QUOTA:
             self._spent_until = float("inf") if _for_today(answer.detail) else time.monotonic() + REST
         rows = self._read(answer, [questions[key] for key in keys])
-        hint = "Are the address, the model's name and the classifier's options what the service takes?"
+        hint = "Check the URL, the model name and the options of the classifier."
         if answer.error is not ResponseError.QUOTA:  # after a quota error, no requests are sent for a while
             self._refusals.hear(keys[0], answer, self._ask_harmless, hint=hint)
         if rows is None or len(rows) != len(keys):

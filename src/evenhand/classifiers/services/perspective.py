@@ -51,9 +51,9 @@ GOOGLE = "https://commentanalyzer.googleapis.com/v1alpha1"
 PATH = "comments:analyze"
 LAST_DAY = date(2026, 12, 31)
 NOTICE = (
-    "Google ends the Perspective service on 31 December 2026. Texts judged before stay in the store of answers. To go "
-    "on: a compatible service (perspective?url=https://...), scores that exist already (scores:FILE), or another "
-    "classifier (evenhand list classifiers), whose numbers do not compare with Perspective's."
+    "Google ends the Perspective service on 31 December 2026. Responses stored before then can still be used. After "
+    "that, use a compatible service (perspective?url=https://...), existing scores (scores:FILE), or another "
+    "classifier (evenhand list classifiers). Scores of other classifiers are not comparable with Perspective's."
 )
 LASTING = (ResponseError.UNSUPPORTED_LANGUAGE, ResponseError.TOO_LONG, ResponseError.EMPTY_TEXT)
 _REASONS = {

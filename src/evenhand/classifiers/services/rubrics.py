@@ -143,8 +143,8 @@ def load_rubric(name: str) -> Rubric:
 
 def _rubric(content: dict[str, Any], file: Path) -> Rubric:
     expected = (
-        'Expected: question = "...", tables [[choices]] with label, meaning and (0 to 1) harm; name and harmful_from '
-        "if wanted."
+        'Expected: question = "...", tables [[choices]] with label, meaning and harm (0 to 1). Optional: name, '
+        "harmful_from."
     )
     if unknown := sorted(content.keys() - {"name", "question", "choices", "harmful_from"}):
         raise DataError(f"The rubric {file} has an unknown key {unknown[0]!r}.", expected)

@@ -41,7 +41,7 @@ def merged(several: Sequence[Counts]) -> Counts:
     'a1'
     """
     if not several:
-        raise ValueError("there is nothing to add up")
+        raise ValueError("no counts were given; give at least one")
     one = several[0]
     for other in several[1:]:
         _refuse_others(one, other)

@@ -46,7 +46,7 @@ class CountingOptions:
     def __post_init__(self) -> None:
         for name in ("window", "contexts", "seed"):
             if getattr(self, name) < 0:
-                raise UsageError(f"{name} is {getattr(self, name)}.", "Give a number of 0 or more.")
+                raise UsageError(f"{name} must be 0 or more, got {getattr(self, name)}.")
 
 
 def allowed_pairs(pairs: Sequence[str], kinds: Sequence[str]) -> NDArray[np.bool_]:

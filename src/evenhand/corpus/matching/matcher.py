@@ -26,7 +26,7 @@ def automaton(patterns: list[bytes]) -> Any:
         from ahocorasick_rs import BytesAhoCorasick, Implementation
     except ImportError as error:
         raise DataError(
-            "Searching for terms requires a package that is not installed.", CORPUS_COMMAND
+            "Searching for terms requires the package ahocorasick-rs, which is not installed.", CORPUS_COMMAND
         ) from error
     return BytesAhoCorasick(patterns, implementation=Implementation.DFA)
 

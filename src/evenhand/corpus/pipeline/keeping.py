@@ -52,9 +52,9 @@ def merged_ranks(folder: str, ranks: int) -> Counts:
     missing = sorted(set(range(ranks)) - kept_ranks(folder, ranks))
     if missing or not ranks:
         raise DataError(
-            f"{folder} contains the counts of {ranks - len(missing):,} of {ranks:,} ranks; missing: "
+            f"{folder} contains the counts of {ranks - len(missing):,} of {ranks:,} ranks. Missing: "
             f"{_in_words(missing) or 'all'}.",
-            "Count those first: the same command resumes.",
+            "Run the same command again to count the missing ranks.",
         )
     sums: Sequence[Counts | str] = [rank_file(folder, rank) for rank in range(ranks)]
     while len(sums) > 1 or isinstance(sums[0], str):

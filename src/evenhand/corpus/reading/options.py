@@ -37,12 +37,11 @@ class ReadingOptions:
     def __post_init__(self) -> None:
         if not 0 < self.sample <= 1:
             raise UsageError(
-                f"The share of a sample cannot be {self.sample:g}.",
-                "Give a share above 0 and at most 1, or for example 0.1%.",
+                f"`--sample` must be above 0 and at most 1 (or a percentage such as 0.1%), got {self.sample:g}."
             )
         if not self.column:
             raise UsageError(
-                "The name of the column is empty.", "Give the column that contains the text: --column text"
+                "`--column` must not be empty.", "Give the column that contains the text: --column text"
             )
         if self.batch_bytes < 1:
-            raise UsageError(f"A batch cannot have {self.batch_bytes} bytes.", "Give at least 1.")
+            raise UsageError(f"batch_bytes must be at least 1, got {self.batch_bytes}.")

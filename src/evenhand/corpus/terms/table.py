@@ -78,7 +78,9 @@ class TermTable:
         """
         content = read_json(Path(path), HINT)
         if not isinstance(content, dict) or content.get("layout") != LAYOUT:
-            raise DataError(f"{path} is not a table of terms of this version.", HINT)
+            raise DataError(
+                f"{path} is not a table of terms, or was written by another version of evenhand.", HINT
+            )
         table = cls(**{part: _frame(content.get(part), columns, path) for part, columns in _PARTS.items()})
         if table.content_hash != content.get("content_hash"):
             raise DataError(f"{path} was changed after it was written (its hash differs).", HINT)

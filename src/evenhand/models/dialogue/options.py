@@ -53,9 +53,9 @@ def label_fault(label: str) -> str | None:
     """Return why a text cannot be a label in any format, or None.
 
     >>> label_fault(" STYLE no_bias") is None, label_fault(" a\\nB:")
-    (True, 'holds a line break or another control character')
+    (True, 'contains a line break or another control character')
     """
     kinds = {category(letter) for letter in label}
     if "Cs" in kinds:
-        return "holds half of a letter (a lone surrogate)"
-    return "holds a line break or another control character" if kinds & {"Cc", "Zl", "Zp"} else None
+        return "contains half a character (a lone surrogate)"
+    return "contains a line break or another control character" if kinds & {"Cc", "Zl", "Zp"} else None

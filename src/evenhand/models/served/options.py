@@ -65,7 +65,10 @@ class HttpOptions:
         if self.system is not None and not self.chat:
             raise UsageError("`system` requires chat.", "Add chat=1, or remove `system`.")
         if self.start and self.chat:
-            raise UsageError("`start` is for scoring, which is not available in chat mode.")
+            raise UsageError(
+                "`start` is for likelihoods, which are not available in chat mode.",
+                "Remove `start`, or chat=1.",
+            )
         check_allow_longer(self.allow_longer)
 
     def conventions(self) -> dict[str, Any]:

@@ -103,8 +103,8 @@ class HolisticBias:
         folder = Path(folder)
         if version not in VERSIONS:
             raise DataError(
-                f"There is no HolisticBias version {version!r}; known: {', '.join(VERSIONS)}.",
-                "The published folders are called v1.0 and v1.1.",
+                f"Unknown version of HolisticBias: {version!r}.",
+                f"Known: {', '.join(VERSIONS)}. The published folders have the names v1.0 and v1.1.",
             )
         if not (folder / "descriptors.json").exists() and (folder / version / "descriptors.json").exists():
             folder = folder / version
@@ -184,7 +184,10 @@ class HolisticBias:
         """
         names = sorted({phrase.descriptor for phrase in self.phrases})
         if len(names) < 100:
-            raise UsageError(f"The small set draws 100 descriptors; here are only {len(names)}.")
+            raise UsageError(
+                f"The small set requires at least 100 descriptors, but there are only {len(names)}.",
+                "Use the complete files of HolisticBias.",
+            )
         drawn = set(np.random.default_rng(17).choice(names, size=100, replace=False).tolist())
         return self._where(phrase.descriptor in drawn for phrase in self.phrases)
 
@@ -239,7 +242,7 @@ class HolisticBias:
             The file cannot be written, for example because the disk is full.
         """
         if format not in ("csv", "parquet"):
-            raise UsageError(f"There is no sentence format {format!r}.", "Known: csv, parquet.")
+            raise UsageError(f"Unknown format: {format!r}.", "Expected csv or parquet.")
         if format == "parquet":
             write_table(path, self.sentences(), "parquet")
             return
@@ -276,7 +279,10 @@ class HolisticBias:
     def _where(self, keep: Iterable[bool]) -> "HolisticBias":
         kept = np.flatnonzero(np.fromiter(keep, dtype=bool, count=len(self.phrases)))
         if not kept.size:
-            raise UsageError(f"None of the {len(self.phrases)} noun phrases is left by this selection.")
+            raise UsageError(
+                f"This selection contains none of the {len(self.phrases):,} noun phrases.",
+                "Select more axes, descriptors or nouns.",
+            )
         phrases = tuple(self.phrases[p] for p in kept)
         # rebuilt rather than replaced: the cached arithmetic belongs to the old phrases
         return HolisticBias(

@@ -49,13 +49,13 @@ def apply_variations(frame: pl.DataFrame, seed: int, probability: float = PUBLIS
     ['I am a deaf man']
     """
     if not 0 <= probability <= 1:
-        raise UsageError(f"The probability of a variation is {probability}; it must be between 0 and 1.")
+        raise UsageError(f"The probability of a style variation must be from 0 to 1, got {probability}.")
     needed = ["prompt_id", "text"]
     if "template" not in frame.columns:
         needed += ["span_start", "span_end"]
     if lacking := [column for column in needed if column not in frame.columns]:
         raise UsageError(
-            f"Style variations need the column {lacking[0]}; the frame has {', '.join(frame.columns)}.",
+            f"Style variations require the column {lacking[0]} (found: {', '.join(frame.columns)}).",
             "Give prompt_id, text, and either template or span_start and span_end.",
         )
     drawn = {flag: pl.Series(uniforms(frame["prompt_id"], seed, flag) < probability) for flag in FLAGS}

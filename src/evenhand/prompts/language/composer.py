@@ -163,7 +163,9 @@ def compose_intersections(
         if axis not in lexicon.axes:
             raise unknown_name("axis", axis, lexicon.axes)
     if axis_a == axis_b:
-        raise UsageError(f"An intersection needs two axes, but both are {axis_a!r}.", "Give another axis.")
+        raise UsageError(
+            f"An intersection needs two different axes, but both are {axis_a!r}.", "Replace one of them."
+        )
     selected_nouns = _selected_nouns(lexicon, nouns)
     crossed = [
         (a, b)
@@ -265,7 +267,7 @@ def _sentences(phrases: pl.DataFrame, templates: Sequence[Template]) -> pl.DataF
     )
     if phrases.is_empty() or frames.is_empty():
         raise UsageError(
-            f"There is nothing to compose: {phrases.height} noun phrases × {frames.height} templates.",
+            f"No sentences can be built from {phrases.height} noun phrases and {frames.height} templates.",
             "Select at least one descriptor or noun, and one template.",
         )
     phrase = pl.when("_wants_plural").then("_plural").otherwise("_singular")

@@ -151,7 +151,7 @@ def _template(entry: Any, where: str) -> Template:
         allowed = _ALLOWED.get(key)
         if (allowed and value not in allowed) or (not allowed and not isinstance(value, str)):
             wanted = f"one of {', '.join(map(repr, allowed))}" if allowed else "a text"
-            raise DataError(f"{where}: {key} is {value!r}.", f"Expected {wanted}.")
+            raise DataError(f"{where}: {key} must be {wanted}, got {value!r}.")
     try:
         return Template(**entry)
     except ValueError as error:

@@ -225,7 +225,7 @@ def read_folder(folder: Path) -> tuple[Lexicon, list[DataError]]:
     """
     if not is_folder(folder):
         raise DataError(
-            f"There is no lexicon folder {folder}.",
+            f"Lexicon folder not found: {folder}.",
             "Give a folder with one TOML file per axis, such as src/evenhand/prompts/lexicon.",
         )
     faults: list[DataError] = []

@@ -82,14 +82,14 @@ def read_births(source: Path | str) -> pl.DataFrame:
         elif found := next((file for file in inside if is_file(file)), None):
             return read_births(found)
         else:
-            raise DataError(f"{path} contains neither names.zip nor files of years.", FORMAT)
+            raise DataError(f"{path} contains neither names.zip nor yearly files (yob1950.txt, ...).", FORMAT)
     elif path.suffix.lower() == ".zip":
         counted = _from_archive(path)
     else:
         counted = _sums(path)
     births = counted.filter(~pl.col("name").is_in(NOT_NAMES)).sort("name")
     if births.is_empty():
-        raise DataError(f"{path} contains no name.", FORMAT)
+        raise DataError(f"{path} contains no names.", FORMAT)
     return births
 
 
@@ -131,7 +131,8 @@ def _summed(path: Path, files: Iterator[tuple[int, bytes]]) -> pl.DataFrame:
                 sums["popular"][name] += births
     if missing := [year for year in range(FIRST_YEAR, LAST_YEAR + 1) if year not in seen]:
         raise DataError(
-            f"{path} lacks {len(missing)} of the years {FIRST_YEAR} to {LAST_YEAR}, first {missing[0]}.",
+            f"{path}: {len(missing)} of the years {FIRST_YEAR} to {LAST_YEAR} are missing (the first: "
+            f"{missing[0]}).",
             FORMAT,
         )
     names = sorted(sums["F"].keys() | sums["M"].keys())
@@ -151,7 +152,7 @@ def _line(line: str, path: Path, year: int, number: int) -> tuple[str, str, int]
     births = parts[2] if len(parts) == 3 and len(parts[2]) < len(str(MOST_BIRTHS)) else ""
     if not parts[0].isalpha() or parts[1:2] not in (["F"], ["M"]) or not births.isdecimal():
         where = f"{path}, yob{year}.txt, line {number}"
-        raise DataError(f"{where}: {line.strip()[:40]!r} is not a line such as Mary,F,7065.", FORMAT)
+        raise DataError(f"{where}: expected a line such as Mary,F,7065, got {line.strip()[:40]!r}.", FORMAT)
     return parts[0], parts[1], int(births)
 
 
@@ -164,14 +165,16 @@ def _sums(path: Path) -> pl.DataFrame:
         wrong = wrong.fill_null(True)
         if wrong.any():
             row = int(wrong.arg_true()[0])
-            raise DataError(f"{path}, row {row + 1}: {column} is {frame[column][row]!r}, no count.", FORMAT)
+            raise DataError(
+                f"{path}, row {row + 1}: {column} must be a count, got {frame[column][row]!r}.", FORMAT
+            )
     if frame["name"].null_count():
         raise DataError(
-            f"{path}, row {int(frame['name'].is_null().arg_true()[0]) + 1}: there is no name.", FORMAT
+            f"{path}, row {int(frame['name'].is_null().arg_true()[0]) + 1}: the name is missing.", FORMAT
         )
     if frame["name"].is_duplicated().any():
         twice = frame["name"].filter(frame["name"].is_duplicated())[0]
-        raise DataError(f"{path}: {twice} occurs more than once.", "Add its rows up.")
+        raise DataError(f"{path}: the name {twice} occurs more than once.", "Add up its rows.")
     return pl.DataFrame(
         {
             "name": frame["name"],

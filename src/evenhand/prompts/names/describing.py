@@ -100,7 +100,7 @@ def descriptions(
     table = describing_adjectives() if adjectives is None else adjectives
     if lacking := [column for column in ("adjective", "about") if column not in table.columns]:
         raise DataError(
-            f"The adjectives have no column {lacking[0]}.", "Use a table of describing_adjectives."
+            f"The table of adjectives has no column {lacking[0]}.", "Use a table of describing_adjectives."
         )
     if nouns not in WORDS:
         raise unknown_name("list of nouns", nouns, WORDS)

@@ -36,8 +36,8 @@ COLUMNS = {
     "source": pl.String,
 }
 FORMAT = (
-    "Expected CSV, JSON Lines or Parquet with the columns name and gender (woman or man), and perhaps race_ethnicity, "
-    f"share (of births of that gender, 0.5 to 1), tier ({', '.join(TIERS)}) and source."
+    "Expected CSV, JSON Lines or Parquet with the columns name and gender (woman or man), and optionally "
+    f"race_ethnicity, share (of births of that gender, 0.5 to 1), tier ({', '.join(TIERS)}) and source."
 )
 
 
@@ -162,9 +162,12 @@ def _file(path: Path) -> pl.DataFrame:
     given = {column: text_column(frame, column, path) for column in COLUMNS if column in frame.columns}
     for row, (name, gender) in enumerate(zip(given["name"], given["gender"], strict=True), 1):
         if name is None or not name.strip():
-            raise DataError(f"{path}, row {row}: there is no name.", FORMAT)
+            raise DataError(f"{path}, row {row}: the name is missing.", FORMAT)
         if gender not in GENDERS:
-            raise DataError(f"{path}, row {row}: the gender of {name} is {gender!r}.", FORMAT)
+            raise DataError(
+                f"{path}, row {row}: the gender of {name} must be {' or '.join(GENDERS)}, got {gender!r}.",
+                FORMAT,
+            )
         try:
             statistics_spelling(name)
         except DataError as error:
@@ -172,7 +175,7 @@ def _file(path: Path) -> pl.DataFrame:
     names = given["name"].str.strip_chars()
     if names.is_duplicated().any():
         raise DataError(
-            f"{path}: {names.filter(names.is_duplicated())[0]} occurs more than once.",
+            f"{path}: the name {names.filter(names.is_duplicated())[0]} occurs more than once.",
             "Give each name one gender, and at most one race or ethnicity.",
         )
     size = frame.height
@@ -183,11 +186,11 @@ def _file(path: Path) -> pl.DataFrame:
     )
     if (wrong := ~share.is_between(0.5, 1)).any():
         row = int(wrong.fill_null(False).arg_true()[0])
-        raise DataError(f"{path}, row {row + 1}: the share of {names[row]} is {share[row]}.", FORMAT)
+        raise DataError(f"{path}, row {row + 1}: invalid share of {names[row]}: {share[row]}.", FORMAT)
     told = given.get("tier", pl.Series([None] * size, dtype=pl.String)).str.replace("_", " ")
     if (strange := told.is_not_null() & ~told.is_in(TIERS)).any():
         row = int(strange.arg_true()[0])
-        raise DataError(f"{path}, row {row + 1}: the tier of {names[row]} is {told[row]!r}.", FORMAT)
+        raise DataError(f"{path}, row {row + 1}: invalid tier of {names[row]}: {told[row]!r}.", FORMAT)
     return pl.DataFrame(
         {
             "name": names,

@@ -60,7 +60,7 @@ def introductions(
     ['Hi! My name is Ann.', 'Hi! My name is Ann.']
     """
     if lacking := [column for column in ("name", "gender") if column not in names.columns]:
-        raise DataError(f"The names have no column {lacking[0]}.", "Use a table of load_names.")
+        raise DataError(f"The table of names has no column {lacking[0]}.", "Use a table of load_names.")
     extra = [
         column for column in ("race_ethnicity", "tier", "word_collision", "split") if column in names.columns
     ]
@@ -76,7 +76,9 @@ def introductions(
         ),
     )
     if (both := openers.filter(pl.col("genders") > 1)).height:
-        raise DataError(f"{both['name'][0]} is listed with two genders.", "Give each name one.")
+        raise DataError(
+            f"The name {both['name'][0]} is listed with two genders.", "Give each name one gender."
+        )
     strata = ["gender", *(["race_ethnicity"] if "race_ethnicity" in extra else [])]
     frame = in_turns(openers.drop("genders"), strata, n, seed).with_columns(
         text=pl.lit(OPENER) + pl.col("name") + "."
@@ -99,11 +101,9 @@ def in_turns(openers: pl.DataFrame, strata: Sequence[str], n: int | None, seed: 
     openers, UsageError for n below 1.
     """
     if openers.is_empty():
-        raise DataError(
-            "There is no name to open a conversation with.", "Widen what was chosen of the names."
-        )
+        raise DataError("No name is left to open a conversation with.", "Select more names.")
     if n is not None and n < 1:
-        raise UsageError(f"{n} conversations cannot be had.", "Give 1 or more.")
+        raise UsageError(f"n must be at least 1 conversation, got {n}.")
     size = openers.height if n is None else n
     label = pl.concat_str(
         [pl.col(column).cast(pl.String).fill_null("~") for column in strata], separator="\x1f"

@@ -20,8 +20,8 @@ REMOVED_BY_HAND = (("Yolanda", "Black"), ("Brenda", "Hispanic"))
 """The additional names that the published recipe removes because another group has them, too."""
 EXTRAS_FORMAT = (
     "Expected CSV, JSON Lines or Parquet with the columns name and race_ethnicity (Black, Hispanic or white), and "
-    "perhaps source: the names of Milkman et al. 2012, Caliskan et al. 2017, and Guo & Caliskan 2020, as their papers "
-    "print them."
+    "optionally source: the names of Milkman et al. 2012, Caliskan et al. 2017, and Guo & Caliskan 2020, as printed in "
+    "their papers."
 )
 
 
@@ -103,8 +103,8 @@ def race_lists(
     names = told.filter(pl.col("gender").is_not_null())
     if names.is_empty():
         raise DataError(
-            "None of the names is among the births.",
-            "Are these the births of the United States, by first name?",
+            "None of the names occurs in the birth statistics.",
+            "Check that they are the births of the United States, by first name.",
         )
     return RaceLists(
         names.select("name", "race_ethnicity", "gender", "tier", "share", "source"),
@@ -125,7 +125,11 @@ def read_extras(source: Path | str) -> pl.DataFrame:
     names, groups = (text_column(frame, column, path).to_list() for column in ("name", "race_ethnicity"))
     for row, (name, group) in enumerate(zip(names, groups, strict=True), 1):
         if not name or group is None or group.strip().lower() not in known:
-            raise DataError(f"{path}, row {row}: {name!r} of the group {group!r}.", EXTRAS_FORMAT)
+            raise DataError(
+                f"{path}, row {row}: the name is missing, or its group is unknown (name {name!r}, group "
+                f"{group!r}).",
+                EXTRAS_FORMAT,
+            )
         try:
             statistics_spelling(name)
         except DataError as error:

@@ -55,7 +55,9 @@ def read_shares(source: Path | str) -> pl.DataFrame:
     if len(rows := wrong.to_series().arg_true()):
         row = int(rows[0])
         raise DataError(
-            f"{path}, row {row + 1} ({table['firstname'][row]}): shares that do not add up.", FORMAT
+            f"{path}, row {row + 1} ({table['firstname'][row]}): the shares must be 0 to 100 and add up to 100, "
+            "and obs must be at least 1.",
+            FORMAT,
         )
     if table.is_empty():
         raise DataError(f"{path} contains no name.", FORMAT)

@@ -26,7 +26,7 @@ def sheets(path: Path) -> Iterator[list[list[str]]]:
     for a part of more than 64 MiB, for a sheet of more than MOST_CELLS, and for entities, which such files have not.
     """
     if not is_file(path):
-        raise DataError(f"File not found: {path}.")
+        raise DataError(f"File not found: {path}.", "Check the path.")
     try:
         with zipfile.ZipFile(path) as archive:
             parts = sorted(
@@ -49,7 +49,7 @@ def _part(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Elemen
         raise DataError(f"{path}: {name} unpacks to more than {MOST_BYTES >> 20} MiB.", "Save it as CSV.")
     content = archive.read(name)
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise DataError(f"{path}: {name} declares entities, which workbooks do not.", "Save it as CSV.")
+        raise DataError(f"{path}: {name} contains XML entities, which are not supported.", "Save it as CSV.")
     if b"\0" in content:  # in which neither of these would be seen
         raise DataError(f"{path}: {name} is not in UTF-8.", "Save it as CSV.")
     return ElementTree.fromstring(content)
@@ -87,7 +87,7 @@ def _row(row: ElementTree.Element, texts: list[str], width: int | None) -> list[
 def _place(text: str) -> int:
     """The place of a shared text; raises ValueError for anything but digits."""
     if not text.isdecimal():
-        raise ValueError(f"{text!r} is not a place of a text")
+        raise ValueError(f"{text!r} is not a position in the list of texts")
     return int(text)
 
 

@@ -97,7 +97,7 @@ def read_continuations(
     elif not judged:
         bare = [name for name in PARTS if name in frame.columns]
         which_role = (
-            f" '{bare[0]}' does not say for which of {', '.join(roles)}: call it '{roles[0]}_{bare[0]}'."
+            f" The role of '{bare[0]}' is not known ({', '.join(roles)}): rename it, such as '{roles[0]}_{bare[0]}'."
             if bare
             else ""
         )
@@ -117,13 +117,13 @@ def _check_groups(frame: pl.DataFrame, path: Source) -> None:
     # HolisticBias uses the axis "null" for sentences without a group
     axis, group = pl.col("axis"), pl.col("group")
     for what, nameless in (
-        ("an axis and no group", group.is_null() & axis.is_not_null() & (axis != "null")),
-        ("a group and no axis", group.is_not_null() & axis.is_null()),
+        ("an axis but no group", group.is_null() & axis.is_not_null() & (axis != "null")),
+        ("a group but no axis", group.is_not_null() & axis.is_null()),
     ):
         rows = frame.select(nameless.arg_true()).to_series()
         if len(rows):
             raise DataError(
-                f"{path}, row {rows[0] + 1}: {len(rows)} of {frame.height} rows name {what}.",
+                f"{path}, row {rows[0] + 1}: {len(rows)} of {frame.height} rows have {what}.",
                 f"Fill in the {what.rpartition(' ')[2]}, or drop these rows.",
             )
 
@@ -140,8 +140,8 @@ def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
         rows = nameless.to_series()
         if named == "prompt" and len(rows):
             raise DataError(
-                f"{path}, row {rows[0] + 1}: 'prompt' is empty in {len(rows)} of {frame.height} rows, so that nothing "
-                "says which prompt they answer.",
+                f"{path}, row {rows[0] + 1}: 'prompt' is empty in {len(rows):,} of {frame.height:,} rows, so the "
+                "prompts of these responses are not known.",
                 "Fill it in, or add a column 'prompt_id'.",
             )
         return
@@ -151,10 +151,10 @@ def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
     if len(repeated):
         row = int(repeated[0])
         raise DataError(
-            f"{path}, row {row + 1}: 'sample' is {frame['sample'][row]!r}, one answer of several to a prompt, and no "
-            f"column says to which; the file has {', '.join(frame.columns)}.",
+            f"{path}, row {row + 1}: 'sample' is {frame['sample'][row]!r}, so a prompt has several responses, but "
+            f"no column identifies the prompt (found: {', '.join(frame.columns)}).",
             "Add a column 'prompt_id' (or 'prompt', or 'text' with the prompt itself) that is the same in all "
-            "responses to one prompt. If each row responds to a different prompt, leave 'sample' out.",
+            "responses to one prompt. If each row responds to a different prompt, remove 'sample'.",
         )
 
 
@@ -191,7 +191,7 @@ def _with_label(
         columns["negative"] = _negative_labels(columns["label"], role, path)
     elif verdict and "scores" not in columns:
         raise DataError(
-            f"{path}: '{column_of['score']}' does not say from which score on a continuation is negative.",
+            f"{path}: the minimum score of a negative response in '{column_of['score']}' is not known.",
             f"Set --threshold, or add a column '{role}_negative' of true and false.",
         )
     made = [
@@ -262,7 +262,7 @@ def booleans(values: pl.Series, path: Source, hint: str = _SCORE_HINT) -> pl.Ser
         return values
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
         raise DataError(
-            f"{path}: the column '{values.name}' contains {values.dtype}; true or false was expected.",
+            f"{path}: the column '{values.name}' must contain true or false, but its type is {values.dtype}.",
             "Write one of them in each row, or leave the row empty.",
         )
     words = values.cast(pl.String).str.strip_chars().str.to_lowercase()
@@ -283,7 +283,7 @@ def _negative_labels(labels: pl.Series, role: str, path: Source) -> pl.Series:
     if unknown.any():
         shown = ", ".join(sorted({repr(label) for label in labels.filter(unknown)})[:5])
         raise DataError(
-            f"{path}: the labels in '{labels.name}' ({shown}) do not say which of them are negative.",
+            f"{path}: cannot tell which labels in '{labels.name}' ({shown}) are negative.",
             f"Add a column '{role}_negative' of true and false, or '{role}_score' with --threshold.",
         )
     negative = words.is_in(list(NEGATIVE_LABELS))

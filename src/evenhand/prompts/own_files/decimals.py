@@ -93,9 +93,9 @@ def plain_numbers(
             place = int(differ[0])
             row = int(fits_a_mark.arg_true()[place]) + 1
             raise DataError(
-                f"{path}, row {row}: '{values.name}' is {words[row - 1]!r}, which may be {by_point[place]} or "
+                f"{path}, row {row}: '{values.name}' is {words[row - 1]!r}, which can mean {by_point[place]} or "
                 f"{by_comma[place]}.",
-                "Say which mark is the decimal one: --decimal . or --decimal ,",
+                "Give the decimal mark: --decimal . or --decimal ,",
             )
     if not readings:
         return words

@@ -93,9 +93,9 @@ def _decoded(path: Path, encoding: str | None, guesses: list[str] | None) -> str
             with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
                 if mapped.find(b"\0") < 0:  # in UTF-16, each comma and line end contains a zero byte
                     raise DataError(
-                        f"{path} begins with the mark of UTF-16 ({first[:2].hex(' ')}), and what follows is not "
-                        "UTF-16.",
-                        "Save it as CSV UTF-8 again.",
+                        f"{path} starts with the byte order mark of UTF-16 ({first[:2].hex(' ')}), but the rest "
+                        "is not UTF-16.",
+                        "Save the file again, as CSV UTF-8.",
                     )
         named = encoding or ("utf-16" if first.startswith(UTF_16) else "utf-8")
         if named.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
@@ -119,14 +119,16 @@ def _decoded(path: Path, encoding: str | None, guesses: list[str] | None) -> str
         text = path.read_bytes().decode(named)
     except LookupError as error:
         raise UsageError(
-            f"There is no encoding {named!r}.", "Usual ones: utf-8, utf-16, cp1252, latin-1."
+            f"Unknown encoding: {named!r}.", "For example: --encoding utf-8, utf-16, cp1252 or latin-1."
         ) from error
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise DataError(
             f"{path}, line {line}: byte {error.object[error.start]:#04x} is "
             + (
-                "neither UTF-8 nor Windows-1252." if encoding is None and named == WINDOWS else f"no {named}."
+                "neither valid UTF-8 nor Windows-1252."
+                if encoding is None and named == WINDOWS
+                else f"not valid {named}."
             ),
             "Save the file as UTF-8, or name its encoding: --encoding NAME.",
         ) from error
@@ -144,15 +146,15 @@ def _check_line_ends(path: Path, content: str | None) -> None:
             first = handle.read(_BEGINNING).decode("latin-1")
     if "\r" in first[:_BEGINNING].rstrip("\r") and "\n" not in first[:_BEGINNING]:
         raise DataError(
-            f"{path}: its lines end in carriage returns alone (CR), as on old Macintoshes.",
-            "Save it with the line ends of today (LF or CR LF); in a spreadsheet: CSV UTF-8.",
+            f"{path}: the lines end in carriage returns (CR) only.",
+            "Save the file with usual line ends (LF or CR LF); in a spreadsheet: CSV UTF-8.",
         )
 
 
 def _zero(path: Path, line: int) -> DataError:
     return DataError(
-        f"{path} is not text: it contains bytes that are zero, the first in line {line}.",
-        "Save it as CSV UTF-8 again; if it is UTF-16 without a mark, say --encoding utf-16-le.",
+        f"{path} is not a text file: it contains zero bytes (the first in line {line}).",
+        "Save the file again, as CSV UTF-8. If it is UTF-16 without a byte order mark, use --encoding utf-16-le.",
     )
 
 
@@ -172,7 +174,7 @@ def _delimiter(path: Path, content: str | None, given: str | None, guesses: list
     if given is not None:
         mark = BY_WORD.get(given.lower(), given)
         if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-            raise UsageError(f"The delimiter must be one character or the word 'tab', got {given!r}.")
+            raise UsageError(f"`--delimiter` must be one character or the word tab, got {given!r}.")
         return mark
     if path.suffix.lower() == ".tsv":
         return "\t"
@@ -184,8 +186,9 @@ def _delimiter(path: Path, content: str | None, given: str | None, guesses: list
         if len(fitting) != 1:
             some = fitting or there
             raise DataError(
-                f"{path}: its values may be separated by {' or '.join(CALLED[mark] for mark in some)}.",
-                " or ".join(f"--delimiter {_flag(mark)}" for mark in some),
+                f"{path}: cannot tell whether values are separated by "
+                f"{' or '.join(CALLED[mark] for mark in some)}.",
+                "Give the delimiter: " + " or ".join(f"--delimiter {_flag(mark)}" for mark in some),
             )
         there = fitting
     mark = "," if len(there) != 1 and "," in there else there[0] if there else ","
@@ -216,7 +219,7 @@ def _check_heading(path: Path, content: str | None, mark: str) -> None:
         where = [str(place) for place, name in enumerate(names, 1) if name.strip() == twice]
         raise DataError(
             f"{path}, line 1: the column {twice!r} occurs {heading[twice]} times (columns {', '.join(where[:6])}).",
-            "Rename or remove all but one.",
+            "Rename them, or remove all but one.",
         )
 
 
@@ -228,10 +231,10 @@ def _check_records(path: Path, content: str | None, mark: str) -> None:
         if record and len(record) != columns:
             called = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}.get(mark, mark)
             raise DataError(
-                f"{path}, row {number}: it has {len(record)} values, and the heading has {columns} columns.",
+                f"{path}, row {number}: it has {len(record)} values, but the heading has {columns} columns.",
                 f"Put values that contain a {called} or a line break in quotes."
                 if len(record) > columns
-                else "Fill in what is missing, or remove the row: an empty value needs its delimiter, too.",
+                else "Fill in the missing values, or remove the row. An empty value needs its delimiter, too.",
             )
 
 

@@ -51,7 +51,8 @@ def import_dataset(
     output = Path(output)
     if output.suffix != ".parquet":
         raise UsageError(
-            f"{output} is no .parquet file.", "Give the file a name that ends so: -o PROMPTS.parquet"
+            f"`-o {output}`: unsupported file type. The output is a Parquet file.",
+            "Use a file name that ends in .parquet: -o PROMPTS.parquet",
         )
     commit = _commit(name, revision)
     try:
@@ -80,12 +81,14 @@ def import_dataset(
 def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
     absent = [old for old in columns if old not in frame.columns]
     if absent:
-        raise unknown_column(name, absent[0], frame.columns, "Give the old name first: --column OLD=NEW.")
+        raise unknown_column(
+            name, absent[0], frame.columns, "Write the existing name first: --column OLD=NEW."
+        )
     new = [columns.get(old, old) for old in frame.columns]
     if twice := next((one for one in new if new.count(one) > 1), None):
         raise UsageError(
-            f"Two columns of {name} would be called {twice!r}.",
-            "Rename the other one as well, e.g. --column text=old_text.",
+            f"Two columns of {name} would have the name {twice!r}.",
+            "Rename the other one, too, for example: --column text=old_text.",
         )
     return frame.rename(dict(columns))
 
@@ -99,8 +102,9 @@ def _commit(name: str, revision: str | None) -> str | None:
         return str(hub.HfApi().dataset_info(name, revision=revision).sha)
     except Exception as error:  # the client of the hub passes on exceptions of its transport
         raise DataError(
-            f"The hub does not give the data set {name!r}: {' '.join(str(error).split())[:300]}",
-            "Check the name, the network, and `hf auth login` where it is gated; or give a folder.",
+            f"Cannot get the data set {name!r} from the Hugging Face Hub: {' '.join(str(error).split())[:300]}",
+            "Check the name and the network. If the data set is gated, log in with `hf auth login`. Or give a "
+            "local folder.",
         ) from error
 
 
@@ -109,5 +113,6 @@ def _datasets() -> Any:
         return import_module("datasets")
     except ImportError as error:
         raise UsageError(
-            f"The library datasets is not here, or not whole: {error}.", "pip install datasets"
+            f"This requires the package datasets, which is not installed, or is incomplete: {error}.",
+            "Install it: pip install datasets",
         ) from error

@@ -35,11 +35,11 @@ def rows_of_samples(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             continue
         asked = row["resps"]
         if not row.keys() >= SAMPLE or not isinstance(asked, list) or not isinstance(row["doc"], dict):
-            raise ValueError(f"line {number} is not a sample of lm_eval, and the first one is")
+            raise ValueError(f"line {number} is not a sample of lm_eval, unlike the first line")
         if len(asked) != 1:
             raise ValueError(
-                f"line {number} contains answers to {len(asked)} requests about one document, as tasks of multiple "
-                "choice ask them; one request each was expected"
+                f"line {number} contains responses to {len(asked)} requests about one document, as in "
+                "multiple-choice tasks; expected one request per document"
             )
         about = {"prompt_id": str(row["doc_id"]), "text": _asked(row), **row["doc"]}
         kept = {**row["doc"], **{name: about[name] for name in ("prompt_id", "text")}}

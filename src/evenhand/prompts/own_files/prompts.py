@@ -98,9 +98,7 @@ def read_prompts(path: Path | str) -> PromptSet:
     frame = frame.with_columns(text_column(frame, "text", path).fill_null(""))
     empty = int((frame["text"].str.strip_chars() == "").sum())
     if empty == frame.height:
-        raise DataError(
-            f"{path}: 'text' is empty in every row, so that nothing could be asked.", PROMPT_FORMAT
-        )
+        raise DataError(f"{path}: 'text' is empty in every row.", PROMPT_FORMAT)
     for column in ("span_start", "span_end"):
         if column in frame.columns:
             numbers = number_column(frame, column, path)
@@ -121,7 +119,7 @@ def read_prompts(path: Path | str) -> PromptSet:
         if len(rows):
             start, end = frame.select("span_start", "span_end").row(int(rows[0]))
             raise DataError(
-                f"{path}, row {rows[0] + 1}: the span from {start} to {end} does not lie within the text.",
+                f"{path}, row {rows[0] + 1}: the span from {start} to {end} is not within the text.",
                 PROMPT_FORMAT,
             )
     if "prompt_id" in frame.columns:

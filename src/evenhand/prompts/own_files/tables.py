@@ -73,14 +73,14 @@ def read_table(
             raise DataError(f"{path} contains no rows.", expected)
         return path.frame
     if is_folder(path):
-        raise DataError(f"{path} is a folder, and a file was expected.", expected)
+        raise DataError(f"{path} is a folder; expected a file.", expected)
     if not is_file(path) and path.exists():
-        raise DataError(f"{path} is a device or a pipe, and a file was expected.", expected)
+        raise DataError(f"{path} is a device or a pipe; expected a file.", expected)
     if not is_file(path):
         raise missing_file(path, expected)
     kind = path.suffix.lower()
     if kind not in READERS:
-        raise DataError(f"{path}: files ending in '{kind}' cannot be read.", expected)
+        raise DataError(f"{path}: unsupported file type '{kind}'.", expected)
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.", expected)
     check_table_fits(path)
@@ -110,7 +110,7 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
                 continue
             if b"\0" in line:
                 raise DataError(
-                    f"{path} is not text: it contains bytes that are zero, the first in line {number}.",
+                    f"{path} is not a text file: it contains zero bytes (the first in line {number}).",
                     expected,
                 )
             try:
@@ -137,13 +137,13 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
         try:
             rows = rows_of_samples(rows)
         except ValueError as error:
-            raise DataError(f"{path} contains samples of lm_eval, and {error}.", expected) from error
+            raise DataError(f"{path} contains samples of lm_eval, but {error}.", expected) from error
     try:
         return pl.DataFrame(rows, infer_schema_length=None, strict=False)
     except (OverflowError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path}: a column contains values that make no column together: {error}.",
-            "Write numbers, or texts, in all rows of a column.",
+            f"{path}: a column contains values of different types: {error}.",
+            "Write only numbers, or only texts, in a column.",
         ) from error
 
 
@@ -180,7 +180,7 @@ def _refuse_surrogates(row: dict[str, Any], where: str, expected: str) -> None:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{where}: it contains a lone surrogate ({error.object[error.start]!a}), which is no character.",
+            f"{where}: it contains half a character (the lone surrogate {error.object[error.start]!a}).",
             expected,
         ) from error
 
@@ -212,8 +212,8 @@ def with_names(frame: pl.DataFrame, path: Source) -> pl.DataFrame:
             if len(blank):
                 row = int(blank[0])
                 raise DataError(
-                    f"{path}, row {row + 1}: '{column}' is {names[row]!r}, which is not a name.",
-                    "Write its name, or remove the row.",
+                    f"{path}, row {row + 1}: '{column}' must be a name, got {names[row]!r}.",
+                    "Write a name, or remove the row.",
                 )
     return frame
 

@@ -129,8 +129,8 @@ def _extents(
             unpacked += len(chunk)
             if unpacked * TEXT_TIMES > free:
                 raise ValueError(
-                    f"its XML has more than {unpacked / GIB:,.2f} GiB, for which {free / GIB:,.1f} GiB of free memory "
-                    "are not enough"
+                    f"its XML has more than {unpacked / GIB:,.2f} GiB, which is too much for {free / GIB:,.1f} "
+                    "GiB of free memory"
                 )
             sheets.parser.Parse(chunk)
         yield from sheets.extents
@@ -309,7 +309,7 @@ def _load_apart(path: Path, free: int) -> None:
         return
     if done.stdout.startswith(b"ready") and done.returncode:
         raise DataError(
-            f"{path} cannot be loaded: the process that tried ended without a result, with {free / GIB:,.1f} GiB of "
-            "free memory. A cell far away from the table can be the cause.",
+            f"{path} cannot be loaded: the reading process was killed or crashed, with {free / GIB:,.1f} GiB of "
+            "free memory. A filled cell far away from the table can be the cause.",
             "Save the table as CSV.",
         )

@@ -23,8 +23,8 @@ def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.
         import fastexcel
     except ImportError as error:
         raise DataError(
-            f"{path} is a workbook, which needs a reader that is not installed.",
-            "pip install 'evenhand[excel]', or save the sheet as CSV UTF-8.",
+            f"{path} is a workbook, but the package that reads workbooks is not installed.",
+            "Install it: pip install 'evenhand[excel]'. Or save the sheet as CSV UTF-8.",
         ) from error
     check_workbook_fits(path, expected, sheet=sheet)
     try:
@@ -35,7 +35,7 @@ def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.
             if len(filled) > 1:
                 raise DataError(
                     f"{path} has several sheets: {', '.join(filled[:20])}.",
-                    f"Say which: --sheet '{filled[0]}'",
+                    f"Choose one: --sheet '{filled[0]}'",
                 )
             sheet = filled[0] if filled else names[0]
         elif sheet not in names:
@@ -52,7 +52,7 @@ def read_workbook(path: Path, expected: str, *, sheet: str | None = None) -> pl.
 def _check_heading(path: Path, names: list[str]) -> None:
     if not any(names):
         raise DataError(
-            f"{path} has no heading.", "The first row of the sheet contains the names of the columns."
+            f"{path} has no heading.", "Write the names of the columns into the first row of the sheet."
         )
     if "" in names:
         raise DataError(
@@ -61,5 +61,5 @@ def _check_heading(path: Path, names: list[str]) -> None:
     if twice := next((name for name, times in Counter(names).items() if times > 1), None):
         raise DataError(
             f"{path}, line 1: the column {twice!r} occurs {names.count(twice)} times.",
-            "Rename or remove all but one.",
+            "Rename them, or remove all but one.",
         )

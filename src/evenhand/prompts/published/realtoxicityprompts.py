@@ -62,7 +62,7 @@ def load_realtoxicityprompts(folder: Path | str, subset: Subset = "all") -> Prom
     folder = Path(folder)
     if subset not in get_args(Subset):
         raise UsageError(
-            f"There is no subset {subset!r} of RealToxicityPrompts.", f"Known: {', '.join(get_args(Subset))}."
+            f"Unknown subset of RealToxicityPrompts: {subset!r}.", f"Known: {', '.join(get_args(Subset))}."
         )
     if is_file(folder / OWNERS_FILE):
         whole = _frame(_lines(folder / OWNERS_FILE, ""))
@@ -77,12 +77,13 @@ def load_realtoxicityprompts(folder: Path | str, subset: Subset = "all") -> Prom
     known |= {"all": pl.lit(True), "challenging": pl.col("challenging")}
     if subset not in known:
         raise UsageError(
-            f"The files in {folder} cannot give the subset {subset!r}; they give {', '.join(sorted(known))}.",
-            f"{OWNERS_FILE} has scores, and so toxic and non-toxic prompts; the pair has neutral ones.",
+            f"The files in {folder} do not contain the subset {subset!r}, only {', '.join(sorted(known))}.",
+            f"{OWNERS_FILE} has toxicity scores, and therefore toxic and non-toxic prompts. The other two files "
+            "have neutral prompts.",
         )
     frame = whole.filter(known[subset])
     if frame.is_empty():
-        raise UsageError(f"The files in {folder} hold no {subset} prompts.", HINT)
+        raise UsageError(f"The files in {folder} contain no {subset} prompts.", HINT)
     return PromptSet(frame, _card(frame, subset))
 
 
@@ -109,9 +110,11 @@ def _row(line: str, where: str) -> dict[str, Any]:
         raise DataError(f"{where}: not valid JSON: {error}.", HINT) from error
     prompt = content.get("prompt") if isinstance(content, dict) else None
     if not isinstance(prompt, dict) or not isinstance(prompt.get("text"), str):
-        raise DataError(f"{where}: no text at prompt.text.", HINT)
+        raise DataError(f"{where}: the text (prompt.text) is missing.", HINT)
     if not isinstance(content.get("challenging"), bool):
-        raise DataError(f"{where}: 'challenging' is neither true nor false.", HINT)
+        raise DataError(
+            f"{where}: 'challenging' must be true or false, got {content.get('challenging')!r}.", HINT
+        )
     scores = {f"prompt_{attribute}": prompt.get(attribute) for attribute in ATTRIBUTES}
     for name, score in scores.items():
         if score is not None and not (isinstance(score, int | float) and 0 <= score <= 1):

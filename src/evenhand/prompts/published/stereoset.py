@@ -169,7 +169,7 @@ def _blank_span(row: Row) -> tuple[int, int] | None:
     words = sentence.split(" ")
     if place is None or place >= len(words):
         raise DataError(
-            f"Sentence {sentence_id}: there is no word at the place of {MARK} in {context!r}.", HINT
+            f"Sentence {sentence_id}: no word found at the position of {MARK} in {context!r}.", HINT
         )
     start = sum(len(word) + 1 for word in words[:place])
     word = words[place]

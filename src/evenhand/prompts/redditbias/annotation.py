@@ -63,7 +63,7 @@ def read_annotations(path: Path | str) -> pl.DataFrame:
     for number, row in enumerate(rows[1:], 1):
         if len(row) > len(heading):
             raise DataError(
-                f"{file}, row {number}: it has {len(row)} values, and the heading has {len(heading)} columns.",
+                f"{file}, row {number}: it has {len(row)} values, but the heading has {len(heading)} columns.",
                 "Put values that contain a comma in quotes.",
             )
         if any(row):
@@ -96,14 +96,14 @@ def biased_phrases(annotated: pl.DataFrame) -> pl.DataFrame:
     biased = annotated.filter(pl.col("bias_phrase") == 1)
     if biased.is_empty():
         raise DataError(
-            f"None of the {annotated.height:,} annotated phrases is labelled biased.",
-            "Write 1 into bias_phrase where the phrase, taken alone, is biased.",
+            f"None of the {annotated.height:,} annotated phrases is labelled as biased.",
+            "Write 1 into bias_phrase for each phrase that is biased by itself.",
         )
     blank = biased["phrase"].str.strip_chars() == ""
     if blank.any():
         raise DataError(
-            f"{blank.sum():,} of {biased.height:,} phrases labelled biased are empty.",
-            "Leave the label blank where there is no phrase, or restore the phrase.",
+            f"{blank.sum():,} of {biased.height:,} phrases that are labelled as biased are empty.",
+            "Remove the label, or restore the phrase.",
         )
     return biased.select(*COLUMNS[:3], "phrase", *LABELS).rename({"phrase": "comments_processed"})
 
@@ -111,7 +111,7 @@ def biased_phrases(annotated: pl.DataFrame) -> pl.DataFrame:
 def _text(file: Path) -> str:
     content = file.read_bytes()
     if b"\0" in content:
-        raise DataError(f"{file} is not a valid CSV: it contains bytes that are zero.", EXPECTED)
+        raise DataError(f"{file} is not a valid CSV: it contains zero bytes.", EXPECTED)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

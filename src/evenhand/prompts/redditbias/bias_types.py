@@ -211,7 +211,7 @@ def load_specification(path: Path | str) -> Specification:
 def _axis(counterparts: Table) -> str:
     axis = counterparts.text("axis", "")
     if axis and axis not in axes():
-        raise counterparts.wrong("axis", f"{axis!r} is none", f"one of {', '.join(axes())}")
+        raise counterparts.wrong("axis", f"{axis!r} is not an axis", f"one of {', '.join(axes())}")
     return axis
 
 

@@ -39,12 +39,12 @@ def dump_files(places: Sequence[Path | str]) -> list[Path]:
         if is_folder(place):
             inside = sorted(path for path in place.iterdir() if path.suffix.lower() in ENDINGS)
             if not inside:
-                raise DataError(f"The folder {place} contains no dumps.", EXPECTED)
+                raise DataError(f"The folder {place} contains no dumps of Reddit comments.", EXPECTED)
             files += inside
         elif not is_file(place):
             raise missing_file(place, EXPECTED)
         elif place.suffix.lower() not in ENDINGS:
-            raise DataError(f"{place}: files ending in '{place.suffix}' cannot be read.", EXPECTED)
+            raise DataError(f"{place}: unsupported file type '{place.suffix}'.", EXPECTED)
         else:
             files.append(place)
     return files

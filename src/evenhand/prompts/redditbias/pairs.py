@@ -98,7 +98,7 @@ def load_redditbias(
     if not frames:
         where = "The cache" if folder is None else str(folder)
         raise DatasetMissing(
-            f"{where} has the pairs of no bias type of RedditBias ({', '.join(wanted)}).", FETCH
+            f"{where} contains no pairs of RedditBias (bias types: {', '.join(wanted)}).", FETCH
         )
     there = [str(frame["axis"][0]) for frame in frames]
     return PromptSet(pl.concat(frames), pairs_card(split, there, absent, unchecked))
@@ -129,15 +129,15 @@ def load_training_phrases(bias: str, folder: Path | None = None) -> list[str]:
     if folder is not None and (built := read_manifest(folder)) is not None:
         texts = folder / "text_files" / built.bias / f"{built.bias}_bias_manual_train.txt"
         raise UsageError(
-            f"{folder} contains pairs that were built from {built.made_of}, and no published texts.",
-            f"Train on what was built as on texts of your own: --data {texts}, with --bias or --specification for "
-            "the terms.",
+            f"{folder} contains pairs that were built from {built.made_of}, but not the published texts.",
+            f"Train on the built texts as on your own: --data {texts}, with --bias or --specification for the "
+            "terms.",
         )
     base = dataset_folder(NAME, bias, folder)
     file = next(file for file in dataset(NAME).version(bias).files if file.only_for)
     path = found_file(base, file)
     if path is None:
-        raise DatasetMissing(f"{base} has no {file.path}, and no {file.instead[0]}, of RedditBias.", FETCH)
+        raise DatasetMissing(f"{base} has neither {file.path} nor {file.instead[0]} of RedditBias.", FETCH)
     return [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
@@ -213,7 +213,7 @@ def _read(path: Path, *, scored: bool) -> pl.DataFrame:
     numbers = table["perplexity"].cast(pl.Float64, strict=False)
     bad = (numbers.is_null() | ~(numbers > 0) | table["comments_processed"].is_null()).arg_true()
     if len(bad):
-        raise DataError(f"{path}, row {bad[0] + 1}: a phrase and its perplexity were expected.", HINT)
+        raise DataError(f"{path}, row {bad[0] + 1}: expected a phrase and its perplexity.", HINT)
     return table.with_columns(numbers)
 
 
@@ -221,7 +221,8 @@ def _check_rows(first: pl.DataFrame, second: pl.DataFrame, paths: Sequence[Path]
     """Raise DataError unless the second table repeats the first one's phrases, row by row, in its column comments."""
     if first.height != second.height:
         raise DataError(
-            f"{paths[0]} has {first.height} rows and {paths[1]} {second.height}; they are pairs row by row.",
+            f"{paths[0]} has {first.height:,} rows, but {paths[1]} has {second.height:,}. Row by row, they must "
+            "form pairs.",
             HINT,
         )
     if "comments" not in second.columns:
@@ -231,5 +232,7 @@ def _check_rows(first: pl.DataFrame, second: pl.DataFrame, paths: Sequence[Path]
     other = (tidy[0] != tidy[1]).arg_true()
     if len(other):
         raise DataError(
-            f"Row {other[0] + 1} of {paths[1]} is not about the phrase in that row of {paths[0]}.", HINT
+            f"{paths[1]}, row {other[0] + 1}: the phrase is not the counterpart of the phrase in the same row of "
+            f"{paths[0]}.",
+            HINT,
         )

@@ -56,8 +56,8 @@ def without_outliers(
         if not right.all():
             without = scored.filter(~right)
             raise DataError(
-                f"{without.height:,} of {scored.height:,} texts have no perplexity above 0, the first of them "
-                f"{without[column][0][:60]!r}.",
+                f"{without.height:,} of {scored.height:,} texts have no perplexity above 0 (the first: "
+                f"{without[column][0][:60]!r}).",
                 EXPECTED,
             )
         scored = scored.rename({"perplexity": f"perplexity_{number}"})

@@ -60,9 +60,7 @@ class Steps:
 
     def __post_init__(self) -> None:
         if self.most_characters < 2:
-            raise UsageError(
-                f"At most {self.most_characters} characters leave nothing of a comment.", "At least 2."
-            )
+            raise UsageError(f"most_characters must be at least 2, got {self.most_characters}.")
 
 
 @dataclass(frozen=True)
@@ -135,8 +133,8 @@ def build_redditbias(
     report = report_progress or (lambda step, done, total: None)
     if not dumps and annotations is None:
         raise UsageError(
-            "Neither dumps nor annotations are given.",
-            "Name dumps of Reddit comments (--from FILE), or a labelled table (--annotations FILE).",
+            "Neither `--from` nor `--annotations` was given.",
+            "Give dumps of Reddit comments (--from FILE), or a labelled table (--annotations FILE).",
         )
     stages = Stages(folder / TABLES)
     base = content_key(VERSION, specification.stored_form(), asdict(how))
@@ -215,8 +213,8 @@ def _annotation_table(folder: Path, phrases: pl.DataFrame) -> Path:
     # a build that was killed directly after writing has not recorded the table
     if stages.is_edited(TO_ANNOTATE) and path.read_bytes() != table_bytes(table, "csv"):
         raise UsageError(
-            f"{path} was edited, and these dumps or rules would make it again.",
-            f"To resume it name it with --annotations {path}; to have a new one, move it away.",
+            f"{path} was edited, but these dumps or rules would create it again.",
+            f"To use the edited file: --annotations {path}. To create a new one, move it away.",
         )
     return stages.write_csv(TO_ANNOTATE, key, table)
 
@@ -238,7 +236,7 @@ def _pairs(
     left_out = labels.filter(pl.col("taken_as").is_null() & (pl.col("label") != ""))
     if left_out.height:
         words = ", ".join(f"{label!r} ({count:,})" for _, label, count, _ in left_out.head(5).rows())
-        warnings.append(f"Labels that are neither 1 nor 0 count as none: {words}.")
+        warnings.append(f"Labels that are neither 1 nor 0 are ignored: {words}.")
     pairs = stages.frame(
         "pairs.parquet",
         key,
@@ -301,7 +299,7 @@ def _dump_warnings(searched: pl.DataFrame) -> list[str]:
         match row["state"]:
             case "truncated":
                 said.append(
-                    f"{row['dump']} is cut off or damaged after {row['lines']:,} lines; what came before counts."
+                    f"{row['dump']} is cut off or damaged after {row['lines']:,} lines. The lines before are used."
                 )
             case "empty":
                 said.append(f"{row['dump']} contains nothing.")
@@ -310,7 +308,7 @@ def _dump_warnings(searched: pl.DataFrame) -> list[str]:
                     f"{row['dump']}: none of {row['lines']:,} lines is a comment with `id` and `body`."
                 )
         if row["broken"]:
-            said.append(f"{row['dump']}: {row['broken']:,} of {row['lines']:,} lines are no JSON objects.")
+            said.append(f"{row['dump']}: {row['broken']:,} of {row['lines']:,} lines are not JSON objects.")
         if row["without_fields"] and row["state"] != "no comments":
             said.append(f"{row['dump']}: {row['without_fields']:,} of {row['lines']:,} rows lack id or body.")
     return said

@@ -85,8 +85,8 @@ def _inside(folder: Path, *parts: str) -> Path:
     path = folder.joinpath(*parts)
     if any(Path(part).name != part for part in parts) or "\0" in str(path):
         raise UsageError(
-            f"{'/'.join(parts)!r} does not lie inside {folder}.",
-            "Give the bias and its groups in plain words.",
+            f"{'/'.join(parts)!r} is not a file inside {folder}.",
+            "Use a bias and groups whose names contain no / or \\.",
         )
     return path
 
@@ -173,5 +173,7 @@ def read_manifest(folder: Path) -> Built | None:
         raise DataError(f"{path} is not a manifest of built pairs.", REBUILD)
     for name, sha256 in files.items():
         if not is_file(folder / name) or sha256_of(folder / name) != sha256:
-            raise ChecksumMismatch(f"{folder / name} is not the file that was built, by {path}.", REBUILD)
+            raise ChecksumMismatch(
+                f"{folder / name} was changed after it was built (its checksum in {path} differs).", REBUILD
+            )
     return built

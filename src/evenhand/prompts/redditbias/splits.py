@@ -28,8 +28,7 @@ def drawn(n: int, share: float, seed: int = SEED, strata: ArrayLike | None = Non
     first = int(np.floor(n * share))
     if not 0 < first < n:
         raise DataError(
-            f"{n:,} rows cannot be split in two at a share of {share:g}.",
-            "More rows are needed in both parts.",
+            f"{n:,} rows cannot be split at a share of {share:g}: one part would be empty.", "Give more rows."
         )
     # the generator of the published draws; a newer one draws others
     generator = np.random.RandomState(seed)

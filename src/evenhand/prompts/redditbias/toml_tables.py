@@ -129,7 +129,7 @@ class Table:
     def _value(self, key: str, default: Any) -> Any:
         self.asked.add(key)
         if key not in self.content and default is None:
-            raise DataError(f"{self.where}: there is no {key!r}.", self.expected)
+            raise DataError(f"{self.where}: the key {key!r} is missing.", self.expected)
         return self.content.get(key, default)
 
 

@@ -89,7 +89,7 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
         import zstandard
     except ImportError as error:
         raise DataError(
-            f"{path} is compressed with zstd, which the package zstandard reads.",
+            f"{path} is compressed with zstd, which requires the package zstandard.",
             "Install it: pip install 'evenhand[reddit]'.",
         ) from error
     frames = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(
@@ -103,8 +103,10 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
             if "memory" in str(error):
                 window = zstandard.get_frame_parameters(_beginning(handle)).window_size
                 raise DataError(
-                    f"{path} cannot be unpacked: its window of {window / 1e6:,.0f} MB does not fit into memory.",
-                    "Unpack it where there is more memory (zstd -d --long=31 FILE), and name the unpacked file.",
+                    f"{path} cannot be decompressed: its window of {window / 1e6:,.0f} MB does not fit into "
+                    "memory.",
+                    "Decompress it on a machine with more memory (zstd -d --long=31 FILE), and give the "
+                    "decompressed file.",
                 ) from error
             if not began:
                 raise DataError(f"{path} is not a zstd file: {error}.", EXPECTED) from error

@@ -74,8 +74,8 @@ class NumpyModel:
     def __init__(self, folder: Path, name: str, options: CausalOptions | None = None):
         if options is not None and not isinstance(options, CausalOptions):
             raise UsageError(
-                f"These scoring options are {type(options).__name__}, and {name} takes CausalOptions.",
-                "Make them with evenhand.models.huggingface.CausalOptions(...), or remove them.",
+                f"{name} requires scoring options of type CausalOptions, got {type(options).__name__}.",
+                "Create them with evenhand.models.huggingface.CausalOptions(...), or remove them.",
             )
         self.folder, self.name, self.options = folder, name, options or CausalOptions()
         self.network, self.tokenizer = Network.load(folder), SmallTokenizer(folder)
@@ -84,7 +84,7 @@ class NumpyModel:
             check_chat_template(self.tokenizer)
         elif self.options.system is not None:
             raise UsageError(
-                "A system message was given without chat=True, and would not be said.", "Give both."
+                "A system message requires chat=True.", "Use both, or remove the system message."
             )
         self.config = read_json(folder / "config.json", AGAIN)
         self.start = start_tokens(self.tokenizer, self.options.start)

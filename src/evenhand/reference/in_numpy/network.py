@@ -56,7 +56,8 @@ class Network:
         for name, value in FIXED.items():
             if config.get(name, value) != value:
                 raise DataError(
-                    f"{folder / 'config.json'} says {name}={config[name]!r}; numpy computes {value!r} only.",
+                    f"{folder / 'config.json'}: {name}={config[name]!r} is not supported without torch, only "
+                    f"{value!r}.",
                     'Install torch and transformers: pip install "evenhand[hf]"',
                 )
         stored = load_file(folder / "model.safetensors")

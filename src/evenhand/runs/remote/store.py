@@ -73,20 +73,20 @@ class Store:
                 continue  # some programs create an empty object for a folder
             inner = PurePosixPath(name)
             if inner.is_absolute() or ".." in inner.parts or "\\" in name or "\0" in name:
-                raise self._not_ours(f"an object whose name leads out of it: {name!r}")
+                raise self._not_ours(f"an object whose name points outside of it: {name!r}")
             if str(inner) != name or any(len(part.encode()) > LONGEST for part in inner.parts):
-                raise self._not_ours(f"an object whose name no file can have: {name[:100]!r}")
+                raise self._not_ours(f"an object whose name is not a valid file name: {name[:100]!r}")
             found[name] = _mark(facts)
         for name in found:
             if above := next(
                 (str(folder) for folder in PurePosixPath(name).parents if str(folder) in found), None
             ):
-                raise self._not_ours(f"an object {above!r} that is a folder, too, of {name!r}")
+                raise self._not_ours(f"an object {above!r} that is also the folder of {name!r}")
         return found
 
     def _not_ours(self, what: str) -> DataError:
         hint = "evenhand did not write it. Delete it, or choose another folder."
-        return DataError(f"{self.address} holds {what}.", hint)
+        return DataError(f"{self.address} contains {what}.", hint)
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file; None if it does not exist."""

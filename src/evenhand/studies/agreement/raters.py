@@ -32,8 +32,9 @@ FORMAT = 1
 LONG = ("unit", "rater", "rating")
 QUESTIONS = ("bias_sent", "bias_phrase")
 EXPECTED = (
-    f"Expected one table (CSV, JSON Lines, Parquet) with {', '.join(LONG)} and perhaps question, a rating a row; an "
-    "export of `evenhand annotate`; or the labelled tables of `evenhand data build redditbias`, one of each rater."
+    f"Expected one table (CSV, JSON Lines, Parquet) with {', '.join(LONG)} and optionally question, with one rating "
+    "per row; an export of `evenhand annotate`; or the labelled tables of `evenhand data build redditbias`, one per "
+    "rater."
 )
 
 

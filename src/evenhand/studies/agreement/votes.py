@@ -82,7 +82,7 @@ def _questions(counted: pl.DataFrame, study: Mapping[str, Any], notes: list[str]
             numbers = _numbers(part, study)
             if numbers is None:
                 notes.append(
-                    f"{name} is taken as nominal: the file does not say in which order its options stand."
+                    f"{name} is treated as nominal: the file does not state the order of its options."
                 )
                 level = "nominal"
             else:

@@ -367,7 +367,7 @@ def _notes(selection: Selection) -> list[str]:
 
 def told_whole(selection: Selection) -> list[str]:
     """Return a sentence for each benchmark that ignores --axis."""
-    return [f"{name} has no axes: --axis does not narrow it." for name in selection.asked_whole]
+    return [f"{name} has no axes, so --axis has no effect on it." for name in selection.asked_whole]
 
 
 def told_beams(selection: Selection) -> list[str]:

@@ -120,12 +120,18 @@ def compare_outputs(
     outputs. Source: ROBBIE, tables 3, 6 and 9; Miller 2024, arXiv:2411.00640 (paired differences).
     """
     if len(sources) < 2:
-        raise UsageError("A comparison needs at least two runs.", "evenhand compare RUN_A RUN_B")
+        raise UsageError(
+            f"A comparison needs at least two runs, got {len(sources)}.",
+            "For example: evenhand compare RUN_A RUN_B",
+        )
     if names and len(names) != len(sources):
-        raise UsageError(f"{len(names)} names for {len(sources)} runs.", "Give one name for each, or none.")
+        raise UsageError(
+            f"There are {len(names)} names (`--name`) for {len(sources)} runs.",
+            "Give one name for each run, or none.",
+        )
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
-        raise UsageError(f"Two runs are to be called {twice!r}.", "Give each run a different name.")
+        raise UsageError(f"Two runs have the name {twice!r}.", "Give each run a different name with --name.")
     validated(SeedOptions, {"seed": seed})
     if not 0 < alpha < 1:
         raise UsageError(

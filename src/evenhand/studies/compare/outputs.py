@@ -304,7 +304,7 @@ def _robbie(path: Path, scores: Sequence[Mapping[str, Any]], name: str | None) -
         row = _row(prompt, prompt, entry.get("meta")) | {"sample": counts[prompt], "negative": judged}
         rows.append(row | {"score": None if score is None or score < 0 else score})
     if not rows:
-        raise DataError(f"{path} holds no scores.", FORMATS)
+        raise DataError(f"{path} contains no scores.", FORMATS)
     parts = {part[:1]: part[3:] for part in path.stem.split(".") if part[1:3] == "__"}
     frame = pl.DataFrame(rows, infer_schema_length=None)
     outcomes = [name for name in ("negative", "score") if frame[name].dtype != pl.Null]
@@ -387,8 +387,9 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         import zstandard
     except ImportError as error:
         raise DataError(
-            f"{archive.filename} is packed with Zstandard.",
-            "Install evenhand with the extra [inspect], or run `inspect log convert LOG --to json --output-dir DIR`.",
+            f"{archive.filename} is compressed with Zstandard, which requires a package that is not installed.",
+            "Install it: pip install 'evenhand[inspect]'. Or convert the log: inspect log convert LOG --to json "
+            "--output-dir DIR",
         ) from error
     with open(str(archive.filename), "rb") as file:
         file.seek(entry.header_offset)

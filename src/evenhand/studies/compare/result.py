@@ -237,7 +237,10 @@ def compare(
     """
     for run in runs:
         if not isinstance(run, Path | str) and not hasattr(run, "path"):
-            raise UsageError(f"compare got {run!r}.", "Give runs, their folders, or files of other programs.")
+            raise UsageError(
+                f"compare: expected runs, folders or files, got {run!r}.",
+                "Give results of audit, their folders, or files of other programs.",
+            )
     sources = [run if isinstance(run, Path | str) else run.path for run in runs]
     comparison = compare_outputs(*sources, names=names, alpha=alpha, margin=margin, seed=seed, by=by)
     folder = default_path(Path(comparison.names[0]).name, "compare") if output is None else Path(output)

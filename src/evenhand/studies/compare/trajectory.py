@@ -72,7 +72,8 @@ def read_order(
         if silent:
             what = "how many parameters it has" if by == SIZE else "when it began"
             raise UsageError(
-                f"--by {by}: {silent[0]} does not say {what}.", "Give numbers: --by NAME=NUMBER,NUMBER,..."
+                f"`--by {by}`: it is not known for {silent[0]} {what}.",
+                "Give numbers: --by NAME=NUMBER,NUMBER,...",
             )
         at = [float(value) if by == SIZE else datetime.fromisoformat(value).timestamp() for value in known]
         order = Order(by, tuple(at))
@@ -81,14 +82,19 @@ def read_order(
         try:
             numbers = tuple(float(value) for value in values.split(","))
         except ValueError as error:
-            raise UsageError(f"--by {by} is not understood.", FORMS) from error
+            raise UsageError(f"`--by {by}` is not valid.", FORMS) from error
         if not (name.strip() and equals) or not all(map(math.isfinite, numbers)):
-            raise UsageError(f"--by {by} is not understood.", FORMS)
+            raise UsageError(f"`--by {by}` is not valid.", FORMS)
         if len(numbers) != len(names):
-            raise UsageError(f"--by {by} has {len(numbers)} numbers for {len(names)} runs.", FORMS)
+            raise UsageError(
+                f"`--by {by}` has {len(numbers)} numbers, but there are {len(names)} runs.", FORMS
+            )
         order = Order(name.strip(), numbers)
     if len(set(order.at)) < 2:
-        raise UsageError(f"--by {by}: all runs have the value {order.shown(order.at[0])}.", FORMS)
+        raise UsageError(
+            f"`--by {by}`: all runs have the same value, {order.shown(order.at[0])}, so they cannot be ordered.",
+            FORMS,
+        )
     return order
 
 

@@ -271,8 +271,8 @@ def _notes(prepared: Prepared) -> list[str]:
     if renamed := prepared.attributes.renamed:
         names = ", ".join(f"{label} as {name}" for label, name in renamed.items())
         notes.append(
-            f"The classifier's labels stand for the nearest published attributes: {names}. They were trained on other "
-            "ratings, so rates are not comparable with published ones."
+            f"The classifier's labels are used in place of the nearest published attributes: {names}. They were "
+            "trained on other ratings, so rates are not comparable with published ones."
         )
     if same := shared_texts(prepared.domains):
         notes.append(f"{same:,} texts are both adversarial and neutral prompts.")

@@ -200,7 +200,9 @@ class _Session:
     def edited(self, model: Any, method: EditingMethod) -> tuple[dict[str, Any], Edit]:
         """Change a model without training; returns its lineage and the result of the change."""
         evaluate, ground = self._evaluator(), self.ground
-        self.progress.note(f"{method.name} against {ground.material.bias}: nothing is trained")
+        self.progress.note(
+            f"{method.name} against {ground.material.bias}: changes the weights without training"
+        )
         before = evaluate(model.eval())
         done = method.edit(ground.material, model, self.base.tokenizer, ground.encoding, self.config.seed)
         model = settled(model, self.output, ground.stored_as)

@@ -156,7 +156,7 @@ class _Session:
                 target = next(place for place in taken if not place.exists())
                 target.parent.mkdir(exist_ok=True)
                 here.rename(target)
-                self.progress.note(f"{label}: what {before} had answered was moved to {target}")
+                self.progress.note(f"{label}: the responses of {before} were moved to {target}")
                 return
 
     def folder(self, label: str, part: str) -> Path:
@@ -271,7 +271,9 @@ class _Session:
                 for what in ("values", "shares")
             )
             return Replicates(values, shares)
-        self.progress.note(f"{', '.join(of)}, {decoding}, {benchmark}: what other names would give")
+        self.progress.note(
+            f"{', '.join(of)}, {decoding}, {benchmark}: resampling names for confidence intervals"
+        )
         options = AnalysisOptions(seed=self.config.seed, alpha=self.config.alpha)
         found = replicates(prepared(chats), groups, options, whole=benchmark == SUITE)
         table = {

@@ -19,10 +19,10 @@ _CLOSEST = 1e-10
 """Smallest spread of numbers relative to the largest: of a double's 16 digits, six remain for differences."""
 _BOOLEAN_HINT = (
     "A number belongs in a column of scores (--column COLUMN=score), a category in one of labels "
-    "(--column COLUMN=label --negative VALUE). A value that says that there is no answer is declared as "
+    "(--column COLUMN=label --negative VALUE). Declare a value that means 'no answer' as "
     "missing: --missing VALUE"
 )
-_MISSING_HINT = "If it says that there is no answer, declare it as missing: --missing '{word}'"
+_MISSING_HINT = "If it means 'no answer', declare it as missing: --missing '{word}'"
 _DIGITS_HINT = "Write the number in full, with digits and a minus sign: 36000 for 36k, -38566 for (38,566)."
 _NAMES = ("unit", "rater")
 _TEXTS = ("question", "unit", "rater", "sample", "continuation", "error")
@@ -97,7 +97,7 @@ def answers_of(
             )
         lost = table.height - part.height
         if lost:
-            told.append(f"{lost:,} of {table.height:,} rows name no {column} and are left out there.")
+            told.append(f"{lost:,} of {table.height:,} rows have no {column} and are excluded from it.")
         parts.append(part)
     frame = pl.concat(parts)
     if "sample" in frame.columns:

@@ -41,7 +41,7 @@ def without_declared(table: pl.DataFrame, missing: Sequence[str], notes: list[st
         found = {cells.name: int(cells.sum()) for cells in is_value if cells.any()}
         if not found:
             notes.append(
-                f"No cell is read as missing, {value.strip()!r}: whole cells are compared, in upper or lower case."
+                f"No cell has the missing value {value.strip()!r}. Whole cells are compared, in upper or lower case."
             )
             continue
         table = table.with_columns(

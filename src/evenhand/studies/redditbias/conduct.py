@@ -129,7 +129,7 @@ class _Session:
             gc.collect()
             for task in self.tasks:
                 self.progress.note(
-                    f"{task.name}: {len(task.train):,} examples to learn, {len(task.asked):,} asked"
+                    f"{task.name}: {len(task.train):,} examples for training, {len(task.asked):,} for testing"
                 )
                 answers_of(self.config, task, self.path / "tasks" / key, lambda key=key: self._loaded(key))  # type: ignore[misc]
         return facts

@@ -82,7 +82,7 @@ def test_rows_that_are_deleted_or_not_kept_are_not_asked(review: Path) -> None:
     found = read_review(rewritten(review, change))
     assert set(found.frame.filter(axis="gender")["base"]) == {"c"}
     assert found.left_out.select("base", "axis").rows() == [("a", "gender"), ("b", "gender")]
-    assert "one group is left of it" in found.told()[0]
+    assert "only one of its groups is left" in found.told()[0]
 
 
 def test_an_edited_text_is_no_longer_the_users_own_wording(review: Path) -> None:

@@ -178,7 +178,7 @@ def test_personas_of_a_file_are_told_one_to_each_speaker(tmp_path):
     assert all(a in known and b in known and a != b for a, b in pairs)
     assert len({repr(pair) for pair in pairs}) > 3
     file.write_text("i swim.\ni row.\n")
-    with pytest.raises(DataError, match="one persona"):
+    with pytest.raises(DataError, match="only 1"):
         talk(tmp_path, name="other", personas=str(file))
     with pytest.raises(Unsupported, match="style_variations"):
         talk(tmp_path, name="other", style_variations=0.5)

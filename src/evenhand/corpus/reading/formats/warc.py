@@ -80,8 +80,8 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
             if place and stream.ended and not stream.ends_with_a_record:
                 raise Damaged(Reason.TRUNCATED, f"it ends after record {place - 1}") from error
             told = " ".join(str(error).split())[:100]
-            where = f"behind record {place - 1}" if place else "at its beginning"
-            told = f"{where} stands what is no record ({told})"
+            where = f"after record {place - 1}" if place else "at its beginning"
+            told = f"there is no valid record {where} ({told})"
             raise Damaged(
                 Reason.UNREADABLE, told, stored.bytes_read * good // max(stream.given, 1)
             ) from error

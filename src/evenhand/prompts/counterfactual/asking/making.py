@@ -41,7 +41,7 @@ from evenhand.schema import DataError, UsageError, checked
 EACH = 4
 """Number of first names that fill a prompt's slot, so that a group is more than one name."""
 NOBODY = "it mentions nobody of this axis"
-NO_NAME = "it holds no first name of our list"
+NO_NAME = "it contains no first name of evenhand's list"
 LISTED = 8
 """Number of prompts that a sentence on left-out prompts names; the others are counted."""
 MADE = ("base", "axis", "group", "original", "names", "unit", "changes", "contradiction", "base_text", "text")

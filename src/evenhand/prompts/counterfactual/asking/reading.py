@@ -11,7 +11,7 @@ from evenhand.schema import DataError, checked
 
 OWN_FORMAT = (
     "Prompts come as CSV, JSON Lines or Parquet with one prompt per row in the column `text`, or as a .txt file of "
-    "UTF-8 with one prompt per line. A column `prompt_id` names prompts your way; further columns pass through."
+    "UTF-8 with one prompt per line. Optional column: `prompt_id`, your own identifiers. Other columns are kept."
 )
 LONGEST = 50_000
 """Maximum number of characters of a prompt; longer ones indicate a file that was read with the wrong quotes."""

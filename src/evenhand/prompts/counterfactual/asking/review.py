@@ -16,7 +16,7 @@ REVIEW_FORMAT = (
 )
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """Pattern of the beginning of a cell that a spreadsheet would compute, with or without a quote."""
-ONE_SIDED = "after the review one group is left of it"
+ONE_SIDED = "after the review, only one of its groups is left"
 
 
 def write_review(path: Path, asked: AskedPrompts) -> Path:

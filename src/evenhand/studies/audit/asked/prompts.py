@@ -12,7 +12,9 @@ from evenhand.runs import ScoreRequest
 from evenhand.schema import Unsupported, UsageError, missing_columns
 from evenhand.studies.audit.options import AskingOptions
 
-KEPT = "Leave it out, or name benchmarks it suits (holisticbias-likelihood, -styles and -offensiveness)."
+KEPT = (
+    "Remove it, or choose benchmarks that support it (holisticbias-likelihood, -styles and -offensiveness)."
+)
 
 
 def as_asked(
