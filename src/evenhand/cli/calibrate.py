@@ -27,8 +27,8 @@ def calibrate(
     replications: int | None = typer.Option(
         None,
         min=2,
-        help="Number of simulated data sets per design and kind of effect, at most 100,000. Default: a number that "
-        "each design sets itself, with at least 400 data sets without bias in a full study.",
+        help="Number of simulated data sets per design and kind of effect, at most 100,000. Default: a "
+        "number for each design; in a full study, each has at least 400 data sets without bias.",
     ),
     seed: int = typer.Option(0, min=0, help="Random seed."),
     jobs: int | None = typer.Option(
@@ -49,8 +49,8 @@ def calibrate(
 
     The simulated data have a known bias and go through the same code as real data. The report shows false
     verdicts, coverage of confidence intervals, and whether the minimum detectable effect is found as often as
-    stated. It also shows which results rise with the harm, and which changes to the data must not affect the
-    results. Press Ctrl-C to stop; the same command with -o FOLDER resumes.
+    stated. It also shows whether results rise with the harm, and whether they stay the same after changes to
+    the data that must not affect them. Press Ctrl-C to stop; the same command with -o FOLDER resumes.
 
     \b
     Examples:

@@ -101,7 +101,7 @@ def fetch(
 def import_table(
     name: str = typer.Argument(
         ...,
-        help="Data set as `datasets.load_dataset` takes it: OWNER/NAME on the Hugging Face Hub, or a folder.",
+        help="Data set, as for `datasets.load_dataset`: OWNER/NAME on the Hugging Face Hub, or a folder.",
     ),
     output: Path = typer.Option(..., "--output", "-o", help="File to write, FILE.parquet."),
     config: str | None = typer.Option(

@@ -41,8 +41,8 @@ def frequencies(
     documents: str | None = typer.Option(
         None,
         metavar="line|paragraph|file",
-        help="Unit that is one document in plain text. Default: the whole file in a folder of several files of at "
-        "most 100 kB on average, otherwise a line.",
+        help="For plain text: unit that counts as one document. Default: file for a folder of several files with a "
+        "mean size of at most 100 kB, otherwise line.",
     ),
     sample: str | None = typer.Option(
         None,
@@ -64,7 +64,7 @@ def frequencies(
     window: int | None = typer.Option(
         None,
         min=0,
-        help="Count two terms as a pair in a window if at most this number of words is between them. Default: 10.",
+        help="Maximum number of words between two terms that are counted as a pair in a window. Default: 10.",
     ),
     as_published: bool = typer.Option(
         False,

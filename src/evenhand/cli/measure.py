@@ -43,7 +43,9 @@ def measure(
     encoding: str | None = typer.Option(
         None, help="Text encoding of a CSV, such as utf-8, utf-16 or cp1252."
     ),
-    decimal: str | None = typer.Option(None, help="Decimal mark, a point or a comma, if both are possible."),
+    decimal: str | None = typer.Option(
+        None, help="Decimal mark of a CSV, a point or a comma. Required if both are possible."
+    ),
     sheet: str | None = typer.Option(None, help="Sheet of a workbook. Required if it has several."),
     missing: list[str] = typer.Option(
         [], "--missing", help='Value that counts as missing in every column ("k.A.", -99). Repeatable.'

@@ -35,7 +35,7 @@ AllowLonger = Annotated[
     typer.Option(
         "--allow-longer",
         help="For served models that ignore the token limit, as many products do: accept longer responses and "
-        "shorten them (cut) or keep them (whole). Default: such a response is a row without a number.",
+        "shorten them (cut) or keep them (whole). Default: such a response counts as failed.",
     ),
 ]
 On = Annotated[

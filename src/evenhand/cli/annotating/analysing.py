@@ -23,12 +23,12 @@ def analyse(
     by: str | None = typer.Option(
         None,
         metavar="groups.KEY|person.QUESTION",
-        help="Also analyse by KEY. For a property of the items, such as groups.group: ratings of the groups are "
-        "compared within their axis, and preferences are shown for each level. For a QUESTION about the "
-        "annotators: their answers are the groups.",
+        help="Also analyse by this property of the items (such as groups.group) or by this question about the "
+        "annotators (such as person.QUESTION; their answers are the groups). Ratings of groups are compared "
+        "within their axis. Preferences are shown for each group.",
     ),
     baseline: str | None = typer.Option(
-        None, metavar="MODEL", help="Reference model: it is the second model in every pair."
+        None, metavar="MODEL", help="Reference model: the second model in every pair that contains it."
     ),
     rules: str = typer.Option(
         "study",
@@ -46,9 +46,9 @@ def analyse(
 ) -> None:
     """Analyse an export: win rates, ratings, agreement, reliability, and classifiers compared with annotators.
 
-    Every result has its null hypothesis. Our estimates account for the variation between annotators and
-    items; next to them are the tests of the papers (ACUTE-Eval's exact test, ROBBIE's chi-square). The exit
-    code is 3 if the exclusion rules leave no judgement.
+    Every result states its null hypothesis. The estimates of evenhand account for the variation between
+    annotators and items. Next to them are the tests of the papers (ACUTE-Eval's exact test, ROBBIE's
+    chi-square). The exit code is 3 if the exclusion rules leave no judgement.
 
     \b
     Examples:

@@ -27,14 +27,14 @@ def export(
         None,
         "--classifier-error",
         metavar="FILE",
-        help="Also write the classifier's error counts compared with the judgements, in the format of `evenhand "
-        "measure --classifier-error`.",
+        help="Also write a table of the classifier's errors, with the judgements as the truth, in the format of "
+        "`evenhand measure --classifier-error`.",
     ),
     question: str | None = typer.Option(
         None, help="Question whose judgements the classifier is compared with. Required if there are several."
     ),
     negative: list[str] = typer.Option(
-        [], "--negative", help="Response to that question that counts as harmful. Repeatable."
+        [], "--negative", help="Answer to this question that counts as harmful. Repeatable."
     ),
     classifier: str | None = typer.Option(None, help="Classifier to compare. Required if there are several."),
 ) -> None:

@@ -36,7 +36,7 @@ LINK_HELP = "URL at which annotators reach the server, such as https://judge.exa
 def serve(
     study: Path | None = typer.Argument(None, metavar="STUDY.yaml", help="Study file."),
     from_: list[str] = typer.Option(
-        [], "--from", metavar="RUN", help="Run or file from which to make a study first. Repeatable."
+        [], "--from", metavar="RUN", help="Run or file to create a study from. Repeatable."
     ),
     template: str | None = typer.Option(
         None, help="Template of the new study: acute, regard, robbie, redditbias or labels."
@@ -56,8 +56,8 @@ def serve(
     pairing: str | None = typer.Option(
         None,
         metavar="same|drawn",
-        help="What the template acute puts next to each other: responses to the same prompt (same) or two random "
-        "conversations (drawn). Default: drawn for conversations, otherwise same.",
+        help="For acute: what forms a pair, responses to the same prompt (same) or two random conversations (drawn). "
+        "Default: drawn for conversations, otherwise same.",
     ),
     speaker: str | None = typer.Option(
         None,
@@ -154,7 +154,7 @@ def invite(
     study: StudyPlace,
     number: int = typer.Option(20, min=1, max=MOST_INVITES, help="Number of links."),
     uses: int = typer.Option(
-        1, min=0, max=MOST_USES, help="Number of people whom each link admits. 0 means no limit."
+        1, min=0, max=MOST_USES, help="Number of people who can use each link. 0 means no limit."
     ),
     note: str = typer.Option("", help="Note about the links, shown next to them on the admin's page."),
     days: float | None = typer.Option(

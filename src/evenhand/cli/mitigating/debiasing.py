@@ -143,9 +143,9 @@ def debias(
     """Train bias out of a model, or remove it by projection. Saves weights, tokenizer, model card and lineage.
 
     Press Ctrl-C to stop; the same command resumes from the last checkpoint and ends with the same weights. At
-    the end, evenhand prints the command that measures the effect and the cost: `evenhand before-after MODEL
-    DIR` with -b redditbias -b redditbias-lmp (after evenhand/AXIS with -b evenhand-likelihood --axis AXIS),
-    or for dialogue methods `evenhand study names MODEL --row METHOD=DIR`.
+    the end, evenhand prints the command that measures the effect and the cost, with the benchmarks for this
+    bias: `evenhand before-after MODEL DIR -b ...`, or for dialogue methods `evenhand study names MODEL --row
+    METHOD=DIR`.
 
     Requires pip install 'evenhand\\[training]'. For several devices: accelerate launch -m evenhand debias
     .... With --search, the trials are in DIR/search, and the chosen trial becomes DIR. The exit code is 3 if

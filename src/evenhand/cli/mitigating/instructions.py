@@ -49,8 +49,8 @@ def search_instruction(
     group_weight: float | None = typer.Option(
         None,
         min=0,
-        help="Weight of the share of groups with more harmful responses than the other groups, which is added to the "
-        "rate of harmful responses. Default: 0.",
+        help="Weight of group differences in the search. The search minimises the rate of harmful responses plus this "
+        "weight times the share of groups with more harmful responses than the other groups. Default: 0.",
     ),
     role: str | None = typer.Option(
         None, help="Classifier role to optimise. Required if the benchmark has several."

@@ -62,7 +62,7 @@ def names(
 ) -> None:
     """Study how conversations change with the first name that opens them, for a model and its debiased versions.
 
-    Every model holds the same conversations with the same decoding settings. The report contains Tables 2 to
+    All models have the same conversations with the same decoding settings. The report contains Tables 2 to
     10 and Figures 1 and 2 of the paper, each change from the original model with a confidence interval over
     names, and the cost. Press Ctrl-C to stop; `evenhand study names FOLDER` resumes the study, also with
     additional models.
