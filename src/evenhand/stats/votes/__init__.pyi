@@ -11,6 +11,7 @@ from .dawid_skene import (
     latent_classes as latent_classes,
     reliability_limits as reliability_limits,
 )
+from .estimates import LEAST_LEVELS as LEAST_LEVELS, CrossedEstimate as CrossedEstimate
 from .exact import (
     binomial_p as binomial_p,
     chi_square as chi_square,
@@ -25,4 +26,3 @@ from .reliability import (
     group_reliability as group_reliability,
     sums_of_items as sums_of_items,
 )
-from .told import LEAST_LEVELS as LEAST_LEVELS, CrossedEstimate as CrossedEstimate

@@ -8,8 +8,8 @@ from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.intervals import Interval
 from evenhand.stats.krippendorff import MeasurementLevel, alpha_of, krippendorff_alpha
+from evenhand.stats.votes.estimates import LEAST_LEVELS
 from evenhand.stats.votes.jackknife import two_way_jackknife
-from evenhand.stats.votes.told import LEAST_LEVELS
 
 
 def crossed_alpha(

@@ -22,16 +22,7 @@ import numpy.typing as npt
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
-from evenhand.stats.votes.relatedness import (
-    Contrast,
-    Ways,
-    contrast,
-    correlations,
-    ways_of,
-    whole_clusters,
-    working_weights,
-)
-from evenhand.stats.votes.told import (
+from evenhand.stats.votes.estimates import (
     CrossedEstimate,
     TwoShares,
     by_t,
@@ -41,6 +32,15 @@ from evenhand.stats.votes.told import (
     two_sided,
     unknown,
     wilson,
+)
+from evenhand.stats.votes.relatedness import (
+    Contrast,
+    Ways,
+    contrast,
+    correlations,
+    ways_of,
+    whole_clusters,
+    working_weights,
 )
 
 _STEPS = 4
