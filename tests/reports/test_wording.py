@@ -144,3 +144,15 @@ def test_heat_map_compares_within_the_template():
     assert [[cell[2] for cell in cells] for _, cells in heat.rows] == [["×1.00", "×1.00", "×2.00"]] * 2
     assert [row[1][-1][1] for row in heat.rows] == ["20", "2000"]
     assert heat.shown_of == 3
+
+
+def test_small_ratios_have_pale_colours_in_the_heat_map():
+    """A descriptor that is 2% more perplexing has the middle colour, and the scale states its ends."""
+    frame = pl.DataFrame(
+        [("age", d, "a", 10.0 * factor, 4) for d, factor in (("plain", 1.0), ("usual", 1.0), ("more", 1.02))],
+        ["axis", "descriptor", "template", "median_perplexity", "n"],
+        orient="row",
+    )
+    heat = heat_map(BenchmarkView("b", Card("b", "s"), {"descriptor_templates": frame}), "age")
+    assert {cell[0] for cell in heat.rows[0][1]} == {"h5"}
+    assert (heat.smallest, heat.largest) == ("×0.80", "×1.25")

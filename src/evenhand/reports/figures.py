@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
+from evenhand.reports import wording
 from evenhand.reports.amounts import places_of, smallest_effect
 from evenhand.reports.charts import axis_svg, diverging_class, histogram_svg, interval_svg
 from evenhand.reports.drawing import Scale, factor_scale, scale_over
@@ -16,6 +17,8 @@ from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.reports.wording import BIASED, SYMBOLS, decimals, known, label, number, probability, times
 
 HEAT_COLUMNS = 14
+LEAST_HEAT = math.log(1.25)
+"""Smallest log ratio with the darkest colour, so that ratios near 1 stay pale."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
 
     It is None if the benchmark has no detail table `descriptor_templates` for the axis. Colours compare
     surprisal with the template's median over the descriptors of the axis, in the cells that the measure uses.
-    They show `log_ratio`, or perplexity if the table has none. The numbers are median perplexities, which
-    also depend on how the tokenizer splits a descriptor.
+    They show `log_ratio`, or perplexity if the table has none. The scale is never narrower than a ratio of 0.8 to
+    1.25. The numbers are median perplexities, which also depend on how the tokenizer splits a descriptor.
     """
     frame = benchmark.detail("descriptor_templates", axis)
     if frame is None:
@@ -57,7 +60,7 @@ def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
     if not descriptors:
         return None
     shown = frame.filter(pl.col("descriptor").is_in(descriptors))
-    limit = shown["relative"].abs().quantile(0.98) or 1.0
+    limit = max(shown["relative"].abs().quantile(0.98) or 0.0, LEAST_HEAT)
     cells = {
         (template, descriptor): (
             diverging_class(relative, limit),
@@ -201,7 +204,7 @@ def measure_forest(
         ),
         heads=heads,
         axis=axis_svg(scale),
-        unit=rows[0]["unit"] or "",
+        unit=wording.plain_effect(rows[0]["unit"] or ""),
         band=bool(bands),
         null=any(known(row["null"]) for row in rows),
     )

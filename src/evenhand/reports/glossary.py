@@ -49,8 +49,17 @@ GLOSSARY = {
     "burden": "The mean rate of the groups minus the rate of the group that is treated best: by how many "
     "points the mean rate would fall if all groups were treated like it.",
     "largest gap": "The difference between the two groups of an axis whose rates differ most.",
-    "lean": "Each occupation has a percentage of women among the people who work in it. The lean is the mean of this "
-    "percentage over the occupations mentioned to women's names, minus that for men's names, in percentage points.",
+    "groups treated worse (BiasScore, corrected)": "The percentage of groups with significantly more negative "
+    "responses than the other groups. 0% if no group stands out.",
+    "inferred gender": "How much more often than by chance (50%) a classifier infers the gender of the name that opens "
+    "a conversation from one reply, in percentage points. 0: no more often than by chance.",
+    "word distance": "How differently conversations of women's and men's names use words. Words are sorted from "
+    "typical of women's names to typical of men's names and cut into six bins that are used equally often. In each "
+    "bin, the use in women's conversations is compared with the mean of both (relative difference). The distance is "
+    "the square root of the sum of the six squared differences (L2 norm), corrected for chance. 0: the same words.",
+    "occupation difference": "Each occupation has a percentage of women among the people who work in it. The "
+    "difference is the mean of this percentage over the occupations mentioned in conversations of women's names, "
+    "minus that for men's names, in percentage points.",
     "perplexity": "How unexpected a text is to a model: the inverse of the mean probability of its tokens "
     "(geometric mean).",
 }

@@ -22,7 +22,7 @@ MEASURES = {
     "crows_pairs_bias_bench": "CrowS-Pairs score as bias-bench",
     "crows_pairs_lm_eval": "CrowS-Pairs score as lm_eval",
     "crows_pairs_change": "change of the CrowS-Pairs score",
-    "bias_score": "BiasScore, corrected",
+    "bias_score": "groups treated worse (BiasScore, corrected)",
     "bias_score_published": "BiasScore, as published",
     "likelihood_bias_published": "Likelihood Bias, as published",
     "pseudo_log_likelihood_bias_published": "Likelihood Bias of masked models, as published",
@@ -37,11 +37,22 @@ MEASURES = {
     "redditbias_lmb_published": "RedditBias LMB, as published",
     "redditbias_lmp": "RedditBias LMP",
     "redditbias_lmp_published": "RedditBias LMP, as published",
-    "token_bins_published": "token bins, L2 norm as published",
-    "intersectional_token_bins_published": "token bins by gender and race, L2 norm as published",
+    "classifier_bias": "inferred gender",
+    "classifier_bias_masked": "inferred gender, name hidden",
+    "token_bins": "word distance",
+    "token_bins_published": "word distance, as published",
+    "intersectional_token_bins": "word distance by gender and race",
+    "intersectional_token_bins_published": "word distance by gender and race, as published",
+    "occupation_lean": "occupation difference",
     "max_subgroup_rate": "largest rate of a group",
 }
 """Display names of measures, by their names in tables and JSON; the name in the original paper, if there is one."""
+PLAIN_EFFECTS = {
+    "a descriptor beside the others": "one descriptor compared with the others",
+    "fraction (L2 norm over six bins)": "L2 norm of six relative differences",
+    "fraction (L2 norm over groups)": "L2 norm of one relative difference per group",
+}
+"""Display names of units and effects, by what runs store."""
 TERMS = {**AXES, **MEASURES}
 PEOPLE = {
     "woman": "women",

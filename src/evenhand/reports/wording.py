@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from unicodedata import category
 
-from evenhand.reports.terms import TERMS
+from evenhand.reports.terms import PLAIN_EFFECTS, TERMS
 
 BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable"
 LOWER, HIGHER, CHANGED = "lower", "higher", "changed"
@@ -93,7 +93,9 @@ def plain_effect(text: str) -> str:
     >>> plain_effect("nats per sentence, a descriptor beside the others")
     'nats per sentence, one descriptor compared with the others'
     """
-    return text.replace("a descriptor beside the others", "one descriptor compared with the others")
+    for stored, shown in PLAIN_EFFECTS.items():
+        text = text.replace(stored, shown)
+    return text
 
 
 def number(value: float | None, places: int | None = None) -> str:

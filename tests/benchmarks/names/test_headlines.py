@@ -28,7 +28,9 @@ def test_signs_of_an_estimate_and_its_limits_agree(
     estimate: float, low: float, high: float, size: str
 ) -> None:
     told = sentence(measure="classifier_bias", verdict="biased", estimate=estimate, low=low, high=high)
-    assert told.startswith("Gender (name visible) — biased. A classifier ") and told.endswith(f" {size}.")
+    assert told.startswith("Gender (inferred from replies) — biased. A classifier ") and told.endswith(
+        f" {size}."
+    )
 
 
 def test_limits_of_occupations_lie_on_the_side_that_the_words_name() -> None:
@@ -41,22 +43,24 @@ def test_limits_of_occupations_lie_on_the_side_that_the_words_name() -> None:
 @pytest.mark.parametrize(
     ("measure", "part", "effect"),
     [
-        ("classifier_bias", "name visible", "3 points"),
-        ("classifier_bias_masked", "name hidden", "3 points"),
-        ("token_bins", "word use", "an L2 distance of 3"),
-        ("occupation_lean", "occupations mentioned", "3 points"),
+        ("classifier_bias", "inferred from replies", "3 or more points above or below chance"),
+        (
+            "classifier_bias_masked",
+            "inferred from replies, name hidden",
+            "3 or more points above or below chance",
+        ),
+        ("token_bins", "word use", "a word distance of 3 or more"),
+        ("occupation_lean", "occupations mentioned", "a difference of 3 points or more"),
     ],
 )
 def test_what_was_not_found_is_not_said_to_be_absent(measure: str, part: str, effect: str) -> None:
     told = sentence(measure=measure, verdict="not detected", minimum_detectable=3.0)
-    assert told == (
-        f"Gender ({part}) — no bias detected. This audit had 80% power to detect {effect} or more."
-    )
+    assert told == (f"Gender ({part}) — no bias detected. This audit had 80% power to detect {effect}.")
 
 
 def test_what_cannot_be_said_is_named() -> None:
     told = sentence(measure="classifier_bias_masked", verdict="not measurable")
-    assert told == "Gender (name hidden) — not measurable: too few."
+    assert told == "Gender (inferred from replies, name hidden) — not measurable: too few."
     assert "occupations" in sentence(measure="occupation_lean", verdict="not measurable")
 
 

@@ -26,15 +26,20 @@ def name_headlines(opener: str, women: str, men: str) -> Callable[[pl.DataFrame,
     """
     short = opener.removeprefix("the ")
     inferred = partial(_gender_inferred, opener)
-    distance = "an L2 distance"
+    distance, above_chance = "a word distance of {} or more", "{} or more points above or below chance"
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         parts: tuple[tuple[str, str, Words, str], ...] = (
-            ("classifier_bias", f"{short} visible", inferred, "points"),
-            ("classifier_bias_masked", f"{short} hidden", inferred, "points"),
+            ("classifier_bias", "inferred from replies", inferred, above_chance),
+            ("classifier_bias_masked", f"inferred from replies, {short} hidden", inferred, above_chance),
             ("token_bins", "word use", partial(_word_use, women, men, details.get("words")), distance),
             ("intersectional_token_bins", "word use", partial(_word_use, "", "", None), distance),
-            ("occupation_lean", "occupations mentioned", partial(_occupations, women, men), "points"),
+            (
+                "occupation_lean",
+                "occupations mentioned",
+                partial(_occupations, women, men),
+                "a difference of {} points or more",
+            ),
         )
         lines = [
             line_of(row, found, partial(_missed, unit), part)

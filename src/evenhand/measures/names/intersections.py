@@ -182,8 +182,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="intersectional_token_bins",
-            summary="Distance between words of conversations that names of each gender and race open, "
-            "corrected for chance.",
+            summary="How differently conversations use words, by the gender and race of the opener's name, corrected "
+            "for chance (0: the same words).",
             construct="Whether a conversation's words depend on the gender and race that the opener's name "
             "suggests.",
             harm="Representational harm: people are addressed by what their name suggests.",
@@ -206,7 +206,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="intersectional_token_bins_published",
-            summary="Token-bin bias over gender and race as in table 10 of the paper.",
+            summary="The same distance as in table 10 of the paper, not corrected: words are sorted and compared on "
+            "the same conversations, so chance alone gives a value above 0.",
             construct="As for intersectional_token_bins.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="Any number of groups of names, with equal weights.",

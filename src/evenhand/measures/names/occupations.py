@@ -317,8 +317,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="occupation_lean",
-            summary="Women's share at work in the occupations mentioned: conversations of women's minus "
-            "those of men's names.",
+            summary="Whether women's names get occupations in which more women work: women's share at work, averaged "
+            "over the occupations mentioned, in conversations of women's minus those of men's names.",
             construct="Whether a name's gender determines which occupations are mentioned.",
             harm="Representational harm: work is assigned by gender.",
             groups="Two genders, by the majority of US births with the name.",
@@ -338,8 +338,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="occupation_correlation",
-            summary="Correlation of women's share of an occupation at work with women's share of its mentions, as "
-            "published.",
+            summary="Correlation between women's share of the people in an occupation and women's names' share of the "
+            "conversations that mention it, as published.",
             construct="As for occupation_lean.",
             harm="Representational harm: work is assigned by gender.",
             groups="Two genders, by the majority of US births with the name.",

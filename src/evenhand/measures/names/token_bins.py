@@ -201,8 +201,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="token_bins",
-            summary="Distance between the words of conversations that women's and men's names open, "
-            "corrected for chance.",
+            summary="How differently conversations opened by women's and men's names use words, corrected for "
+            "chance (0: the same words).",
             construct="Whether a conversation's words depend on the gender that the opener's name suggests.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="Two genders, by the majority of US births with the name.",
@@ -215,7 +215,8 @@ CARDS = (
             "left out.",
             ideal="0",
             null="0: no gender can be inferred from the tokens of names that were not used for sorting the tokens.",
-            direction="Larger means more different. Values below 0 are due to chance.",
+            direction="Larger means more different. Values below 0 are due to chance. If only the first and the last "
+            "bin differ, each by 10%, the value is 0.14.",
             critique="The measure shows that conversations differ, not whether this is harmful: look at the tokens. "
             "A name that occurs only in its own conversations has no effect: tokens are sorted on one half of the "
             "names and measured on the other. With few conversations, the bins are imprecise, and a true difference "
@@ -229,7 +230,8 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="token_bins_published",
-            summary="Token-bin bias as in table 6 of the paper: tokens are sorted and measured on the same counts.",
+            summary="The same distance as in table 6 of the paper, not corrected: words are sorted and compared on "
+            "the same conversations, so chance alone gives a value above 0.",
             construct="As for token_bins.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="Two genders, by the majority of US births with the name.",

@@ -39,7 +39,9 @@ def word_use_differs(women: str, men: str, distance: Estimate, words: Mapping[st
         else "the genders and races of the opener's name"
     )
     marked = [f"{capitalised(people(group))}: {', '.join(named)}" for group, named in words.items()]
-    return joined(f"Word use differs between {by} (L2 distance {distance_text(distance)})", *marked)
+    return joined(
+        f"Word use differs between {by} (word distance {distance_text(distance)}; 0: the same words)", *marked
+    )
 
 
 def distance_text(distance: Estimate) -> str:
@@ -80,9 +82,7 @@ def conversations_compared(compared: int, conversations: int) -> str:
 
 
 def detectable_above_chance(smallest: float | None, unit: str) -> str:
-    """Return the minimum detectable effect in words; empty if it is unknown. unit: "points" or what the effect is."""
+    """Return the minimum detectable effect in words; empty if it is unknown. unit: such as "{} points or more"."""
     if smallest is None:
         return ""
-    if unit == "points":
-        return f"{plain_number(smallest)} points or more"
-    return f"{unit} of {plain_number(smallest)} or more"
+    return unit.format(plain_number(smallest))

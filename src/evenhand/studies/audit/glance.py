@@ -107,7 +107,9 @@ def described(view: ReportView, benchmark: str) -> list[Described]:
         n_refused = 0 if refused is None else refused.filter(measure=measure)["axis"].n_unique()
         n_axes = view.rows(benchmark, measure).drop_nulls("axis")["axis"].n_unique()
         part = f"{n_axes - n_refused} of {n_axes} axes" if n_refused else ""
-        found += [_described(row, part) for row in whole.to_dicts()] if whole.height else [_range(rows)]
+        parts = rows["stratum"].is_not_null().all() and rows["axis"].n_unique() == 1
+        shown = rows if parts and not whole.height else whole
+        found += [_described(row, part) for row in shown.to_dicts()] if shown.height else [_range(rows)]
     return found
 
 
@@ -191,8 +193,8 @@ def _described(row: Mapping[str, Any], axes: str = "") -> Described:
         label=wording.label(row["measure"]) + part,
         value=wording.number(row["estimate"], places),
         interval=wording.interval(row["low"], row["high"], places),
-        unit=f"{row['unit'] or ''}{_pairs(row, axes)}",
-        n=f"{row['n']:,}",
+        unit=f"{wording.plain_effect(row['unit'] or '')}{_pairs(row, axes)}",
+        n="" if row["n"] is None else f"{row['n']:,}",
     )
 
 
@@ -207,9 +209,10 @@ def _range(rows: pl.DataFrame) -> Described:
     places = places_of(ends, rows["unit"][0])
     several = f"{wording.number(ends[0], places)} to {wording.number(ends[-1], places)}"
     value = several if len(ends) > 1 else wording.number(ends[0], places)
-    axes = "1 axis" if len(ends) == 1 else f"{len(ends)} axes"
+    axes = f"range over {len(ends)} axes" if len(ends) > 1 else wording.label(rows["axis"][0])
     name = rows["measure"][0]
-    return Described(name, f"{wording.label(name)} of {axes}", value, "", rows["unit"][0] or "", "")
+    unit = wording.plain_effect(rows["unit"][0] or "")
+    return Described(name, f"{wording.label(name)}, {axes}", value, "", unit, "")
 
 
 def quality(measurements: pl.DataFrame) -> tuple[tuple[str, str, str], ...]:

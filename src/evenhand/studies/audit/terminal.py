@@ -297,7 +297,7 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer, card: Card | None) 
     places = places_of([row[c] for row in records for c in ("estimate", "low", "high")], unit)
     out.gap()
     unbiased = f"; unbiased: {wording.number(nulls[0], places) if nulls[0] else 0}" if len(nulls) == 1 else ""
-    head = f"{wording.label(measure)}{f', {unit}' if unit else ''}"
+    head = f"{wording.label(measure)}{f', {wording.plain_effect(unit)}' if unit else ''}"
     out.line(f"{head} (low, high: 95% CI{unbiased})", "bold")
     if card:
         out.line(card.summary, "dim")

@@ -278,7 +278,7 @@ def _numbers(view: ReportView, benchmark: BenchmarkView, measure: str) -> list[P
             name=outcome_words(benchmark).responses if own else wording.label(measure),
             estimate=wording.number(row["estimate"], _places(row)),
             interval=_interval(row),
-            unit=row["unit"] or "",
+            unit=wording.plain_effect(row["unit"] or ""),
             n=f"{row['n']:,}",
             missing=f"{row['n_missing']:,}",
             title=card.summary if card and not own else "",

@@ -22,7 +22,7 @@ LABELS = {
     "classifier_bias": "inferred gender, points",
     "classifier_bias_masked": "inferred gender, name hidden, points",
     "token_bins": "word distance",
-    "token_bins_published": "word distance as published",
+    "token_bins_published": "word distance, as published",
     "intersectional_token_bins": "word distance by gender and race",
     "intersectional_token_bins_published": "word distance by gender and race, as published",
     "occupation_lean": "occupation difference, points",
@@ -71,7 +71,7 @@ EXPLAINED = {
     "are sorted from typical of women's names to typical of men's names, and cut into six bins that are used equally "
     "often. In each bin, the women's share of use is compared with the mean of both genders (relative difference). The "
     "distance is the square root of the sum of the six squared differences (L2 norm). 0: both use the same words.",
-    "word distance as published": "words are sorted and compared on the same replies, so chance alone gives a value "
+    "word distance, as published": "words are sorted and compared on the same replies, so chance alone gives a value "
     "above 0 (shown next to it). For the other distance (“corrected”), words are sorted on half of the names and "
     "compared on the other half. It is 0 without a difference, and below 0 only by chance.",
     "occupation difference": "each occupation has a percentage of women among the people who work in it. The "

@@ -58,12 +58,14 @@ def test_phrases_parts_turns_and_occupations(measured):
     phrases = {row[0]: row for row in tables["What first replies say about the name"].rows}
     assert phrases["pretty name"][1:3] == ["24", "0.00"]  # 4 names, 6 times each, both races alike
     assert phrases["pretty name"][5].startswith("25 % ")
-    parts = [row[:2] for row in tables["Classifier bias by part"].rows]
+    parts = [row[:2] for row in tables["Inferred gender by part"].rows]
     assert parts[:3] == [["all", ""], ["speaker", "A"], ["speaker", "B"]]
-    assert {("tier", "low"), ("race", "Black"), ("name still in context", "no")} <= {
-        tuple(row) for row in parts
-    }
-    turns = tables["Classifier bias by turn"].rows
+    assert {
+        ("link to one gender", "low"),
+        ("race and ethnicity", "Black"),
+        ("name still in context", "no"),
+    } <= {tuple(row) for row in parts}
+    turns = tables["Inferred gender by turn"].rows
     assert [(row[0], row[1], row[-2], row[-1]) for row in turns] == [
         ("2", "B", "48", "100 %"),
         ("3", "A", "48", "100 %"),
@@ -77,7 +79,7 @@ def test_phrases_parts_turns_and_occupations(measured):
 def test_a_page_shows_them_and_the_details_are_stored(measured, tmp_path):
     written = measured.write(tmp_path / "out")
     page = written["report"].read_text("utf-8")
-    for title in ("Words of each gender", "Classifier bias by turn", "All 8 opening names"):
+    for title in ("Words of each gender", "Inferred gender by turn", "All 8 opening names"):
         assert re.search(rf"<(?:b|summary)>{title}", page)
     tables = [path for name, path in written.items() if name.startswith("details/")]
     assert sorted(tables) == sorted((tmp_path / "out" / "details" / "names").glob("*.parquet"))

@@ -16,7 +16,11 @@ LEAST_Z = 2.0
 """Minimum z-score of the log-odds of a word shown as typical of a group; lower values occur by chance."""
 Row = Mapping[str, Any]
 JUDGES = {"gender": "name visible", "gender_masked": "name hidden"}
-SPLITS = {"tier": "tier", "race_ethnicity": "race", "name_in_context": "name still in context"}
+SPLITS = {
+    "tier": "link to one gender",
+    "race_ethnicity": "race and ethnicity",
+    "name_in_context": "name still in context",
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,16 @@ LEFT_OUT = (
     "Words that are more frequent in conversations opened with names (or descriptions) of one group, by the evidence "
     "for this (z of log-odds, 2 or more). Left out: words of the names or descriptions, and words that occur mostly "
     "with one of them. Ratio: frequency with the group, divided by the mean of both groups."
+)
+
+
+INFERRED = (
+    "How much more often than by chance a classifier infers the gender of the name (or noun) from an utterance, in "
+    "points; 0: no more often than by chance. Name hidden: the classifier reads the utterance without the name."
+)
+ONE_VERDICT = (
+    "95% CIs treat names as a random sample. Only the first row has a verdict. Link to one gender: share of US births "
+    "with the name that have its more frequent gender (low: below 75%, medium: to 95%, high: to 99%, very high)."
 )
 
 
@@ -137,12 +151,13 @@ def _phrases(benchmark: BenchmarkView) -> PlainTable | None:
                 wording.number(row["gini_without_one"], 2),
             ]
         )
-    line = "How unevenly races get them (Gini: 0 evenly), compared with the 97.5 % quantile under chance. The most "
+    line = "Gini: how unevenly the uses of a phrase are distributed over races (0: evenly). Next to it is the 97.5% "
+    line += "quantile if races are assigned to names at random. There is no verdict, because the table shows the most "
+    line += "uneven phrases. A phrase of one name depends on this name, not on its race."
     heads = (
-        ("phrase", "left"), ("uses", "right"), ("Gini", "right"), ("chance", "right"), ("most", "left"),
-        ("largest name's share", "right"), ("Gini without one name", "right"),
+        ("phrase", "left"), ("uses", "right"), ("Gini", "right"), ("Gini by chance", "right"),
+        ("race with most uses", "left"), ("name with most uses", "right"), ("Gini without this name", "right"),
     )  # fmt: skip
-    line += "uneven are chosen, so that no verdict is given; a phrase of one name is that name's."
     return PlainTable("What first replies say about the name", heads, rows, (line,))
 
 
@@ -162,16 +177,10 @@ def _parts(benchmark: BenchmarkView) -> PlainTable | None:
     heads = (
         ("by", "left"),
         ("part", "left"),
-        *((JUDGES[judge], "right") for judge in judges),
-        ("n", "right"),
+        *((f"{JUDGES[judge]} (95% CI)", "right") for judge in judges),
+        ("utterances", "right"),
     )
-    line = "Points above chance at which the classifier infers the name's gender from an utterance. 95% CIs "
-    return PlainTable(
-        "Classifier bias by part",
-        heads,
-        rows,
-        (f"{line}treat names as a random sample. Only the first row has a verdict.",),
-    )
+    return PlainTable("Inferred gender by part", heads, rows, (f"{INFERRED} {ONE_VERDICT}",))
 
 
 def _part(row: Row) -> tuple[str, str]:
@@ -202,12 +211,12 @@ def _turns(benchmark: BenchmarkView) -> PlainTable | None:
         sight = wording.ABSENT if window is None else f"{wording.number(100 * window, 0)} %"
         rows.append([str(row["turn"]), row["speaker"], *told, f"{row['n']:,}", sight])
     heads = (("turn", "right"), ("speaker", "left"), *((JUDGES[judge], "right") for judge in judges))
-    line = "Points above chance. A bias can fall with the turn only because the name left the context that the model "
+    line = "A value can fall from turn to turn only because the name is no longer in the context that the model reads."
     return PlainTable(
-        "Classifier bias by turn",
+        "Inferred gender by turn",
         (*heads, ("utterances", "right"), ("name still in context", "right")),
         rows,
-        (f"{line}reads.",),
+        (f"{INFERRED} {line}",),
     )
 
 
@@ -232,10 +241,14 @@ def _occupations(benchmark: BenchmarkView, most: int | None = OCCUPATIONS) -> Pl
         if table.height > len(rows)
         else f"all {len(rows)}"
     )
-    line = "Conversations that mention each, and the women's share of both genders' rates, next to women at work."
+    line = "Women at work: women's percentage of the people who work in the occupation. Then the number of "
+    line += (
+        "conversations opened by women and men (by their names or descriptions) that mention it, and women's "
+    )
+    line += "share of these, adjusted for the number of conversations of each gender."
     heads = (
-        ("occupation", "left"), ("women at work", "right"), ("women's", "right"), ("men's", "right"),
-        ("women's share here", "right"),
+        ("occupation", "left"), ("women at work", "right"), ("conversations, women", "right"),
+        ("conversations, men", "right"), ("women's share of conversations", "right"),
     )  # fmt: skip
     return PlainTable(f"Occupations mentioned ({of})", heads, rows, (line,))
 
@@ -245,7 +258,13 @@ def _all_occupations(benchmark: BenchmarkView) -> PlainTable | None:
     return _occupations(benchmark, None) if table is not None and table.height > OCCUPATIONS else None
 
 
-_BIN_HEADS = (("mass", "right"), ("as published", "right"), ("corrected", "right"), ("95% CI", "right"))
+CORRECTED = (
+    "Corrected: words are sorted with half of the names and compared on the other half (0: no difference)."
+)
+_BIN_HEADS = (
+    ("share of all words", "right"), ("difference, as published", "right"), ("difference, corrected", "right"),
+    ("95% CI", "right"),
+)  # fmt: skip
 
 
 def _bins(benchmark: BenchmarkView) -> PlainTable | None:
@@ -253,11 +272,10 @@ def _bins(benchmark: BenchmarkView) -> PlainTable | None:
     if table is None:
         return None
     rows = [[str(row["bin"]), *_bin(row)] for row in table.iter_rows(named=True)]
-    line = (
-        "Tokens sorted by how much more often they occur in women's conversations (first bin) than in men's. "
-    )
-    line += "Corrected: found with half of the names, measured on the others."
-    return PlainTable("Token bins", (("bin", "right"), *_BIN_HEADS), rows, (line,))
+    line = "Words are sorted from typical of women's conversations (bin 1) to typical of men's (bin 6), and cut into "
+    line += "bins that are used equally often. Difference: use in women's conversations divided by the mean of both "
+    line += f"genders, minus 1. {CORRECTED}"
+    return PlainTable("Word distance: the six bins of words", (("bin", "right"), *_BIN_HEADS), rows, (line,))
 
 
 def _group_bins(benchmark: BenchmarkView) -> PlainTable | None:
@@ -265,8 +283,10 @@ def _group_bins(benchmark: BenchmarkView) -> PlainTable | None:
     if table is None:
         return None
     rows = [[row["group"], *_bin(row), row["moved_most_by"] or ""] for row in table.iter_rows(named=True)]
-    heads = (("group", "left"), *_BIN_HEADS, ("moved most by", "left"))
-    return PlainTable("Token bins by gender and race", heads, rows)
+    heads = (("group", "left"), *_BIN_HEADS, ("name with the largest effect", "left"))
+    line = "The words that a group uses most, compared with the other groups. Difference: its use of these words "
+    line += f"divided by the mean of all groups, minus 1. {CORRECTED}"
+    return PlainTable("Word distance by gender and race", heads, rows, (line,))
 
 
 def _bin(row: Row) -> list[str]:
@@ -292,14 +312,16 @@ def _names(benchmark: BenchmarkView) -> PlainTable | None:
         for row in table.sort("gender", "name", nulls_last=True).iter_rows(named=True)
     ]
     heads = (
-        ("opened by", "left"), ("gender", "left"), ("race", "left"), ("tier", "left"), ("conversations", "right"),
-        *((f"{_TOLD[name]} %", "right") for name in told), ("compared by gender", "right"),
+        ("opened by", "left"), ("gender", "left"), ("race", "left"), ("link to one gender", "left"),
+        ("conversations", "right"), *((f"{_TOLD[name]} %", "right") for name in told),
+        ("conversations compared", "right"),
     )  # fmt: skip
-    return PlainTable(
-        f"All {len(rows):,} opening names", heads, rows, ("Percent of utterances assigned to each gender.",)
-    )
+    return PlainTable(f"All {len(rows):,} opening names", heads, rows, (ASSIGNED,))
 
 
+ASSIGNED = (
+    "Percentage of utterances that the classifier assigns to the gender of the name, and to the other gender."
+)
 _TOLD = {
     "own_gender": "own gender",
     "other_gender": "other gender",
