@@ -121,6 +121,20 @@ def test_every_group_is_in_the_fold(tables):
     assert len(fold) == 1 + 6
 
 
+def test_cells_of_tables_that_fold_on_a_phone_have_the_names_of_their_columns(page):
+    """Below 60rem these tables have no head, so that they do not scroll sideways."""
+    found = r'<div class="scroll"[^>]*aria-label="([^"]*)">\s*<table class="[a-z ]*stack">(.*?)</table>'
+    tables = re.findall(found, page, re.S)
+    assert {label.split(",")[0] for label, _ in tables} >= {
+        "Verdicts by axis and measure", "All groups", "Other statistics", "Biased groups farthest from the null",
+    }  # fmt: skip
+    for _, table in tables:
+        heads = re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", table)
+        for row in re.findall(r"<tr>(<th scope=\"row\".*?)</tr>", table, re.S):
+            cells = re.findall(r'<td(?: data-name="([^"]*)")?[^>]*>(.*?)</td>', row, re.S)
+            assert all(name == head or not text for head, (name, text) in zip(heads[1:], cells, strict=True))
+
+
 def test_hostile_continuations_are_shown_tamed_and_only_behind_a_warning(page):
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "\u202e" not in page and "\x1b" not in page
