@@ -142,7 +142,7 @@ def execute(
 
         def store(rows: pl.DataFrame) -> None:
             directory.check_in_place()
-            # a stored sample stays, whatever the result of later requests for other samples of its prompt
+            # never replace a stored sample, because a prompt is requested again if other samples of it are missing
             kept = rows.join(good, on=good.columns, how="anti")
             write_shard(folder, next(numbers), kept)
             fresh.append(kept.select(read))

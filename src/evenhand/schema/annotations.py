@@ -17,7 +17,7 @@ VOTES: Mapping[str, PolarsDataType] = {
     "question": String,
     "measurement": String,  # nominal, ordinal, interval, preference, text, marks
     "turn": Int64,  # for marks: turn of the conversation, counted from 0; otherwise null
-    # a, b or tie for a pair, whatever the position on the screen; an option; a number; a text; null: skipped
+    # a, b or tie for a pair (independent of the position on the screen); an option; a number; a text; null: skipped
     "answer": String,
     # the judgement as a number: Likert and SDO ratings, options with a value; 1 for a mark; otherwise null
     "value": Float64,

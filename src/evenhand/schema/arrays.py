@@ -94,7 +94,7 @@ def convert_numbers(owner: str, name: str, value: Any, kind: Any = None) -> Any:
 
 
 def check_size(owner: str, name: str, value: Any) -> None:
-    """Raise a UsageError if an array has a number of which no sum of squares is finite."""
+    """Raise a UsageError if an array has an absolute value over LARGEST; sums of squares could be infinite."""
     array = np.asarray(value)
     if array.dtype.kind != "f" or not array.size:
         return

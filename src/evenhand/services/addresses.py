@@ -19,7 +19,7 @@ def address_parts(address: str) -> SplitResult:
     """
     try:
         parts = urlsplit(address)
-        parts.port  # noqa: B018  # read here, because a port that is no number fails only now
+        parts.port  # noqa: B018  # read here, because an invalid port raises an error only when read
         host = parts.hostname or ""
         host.encode("idna")  # as in name resolution: no label is empty or longer than 63 characters
         if host.isascii():
