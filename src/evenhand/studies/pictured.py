@@ -111,7 +111,7 @@ def _combinations(
     None if it is not, or if the numbers do not contain the combinations (they were written by an earlier version).
     """
     found = next((line for line in told if line["verdict"] in STANDING_OUT), None)
-    tables = next((part for part in content.get("benchmarks", ()) if part["name"] == benchmark), {})
+    tables: Content = next((part for part in content.get("benchmarks", ()) if part["name"] == benchmark), {})
     design = tables.get("design") or ()
     if found is None or found.get("measure") != "interaction" or not design:
         return None
