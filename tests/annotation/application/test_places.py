@@ -62,7 +62,7 @@ def test_what_cannot_be_an_id_is_refused_and_never_cut(stored, bad):
     somebody = Visitor(stored(pair_study()))
     link = somebody.link_of(shared(somebody))
     page = somebody.open(f"{link}?PROLIFIC_PID={bad}")
-    assert page.status == 400 and page.h1 == "This link is not filled in" and not page.forms
+    assert page.status == 400 and page.h1 == "This link is incomplete" and not page.forms
     somebody.open(link)
     fields = dict(somebody.page.form.fields) | {"PROLIFIC_PID": bad}
     assert somebody.post(link, fields).status == 400 and whose(somebody) is None

@@ -163,7 +163,7 @@ def test_sql_in_every_field_is_text(stored, sent):
     stranger.come(invite)
     stranger.open(stranger.link)
     fields = dict(stranger.page.form.fields)
-    assert stranger.post(stranger.link, fields | {"PROLIFIC_PID": sent}).h1 == "This link is not filled in"
+    assert stranger.post(stranger.link, fields | {"PROLIFIC_PID": sent}).h1 == "This link is incomplete"
     assert stranger.post(stranger.link, fields | {"page": sent, "another": sent}).h1 == "Before you begin"
     assert administration.progress(somebody.store, somebody.clock()).persons == 3
     assert len(votes(somebody)) == 4
@@ -181,7 +181,7 @@ def test_links_that_let_nobody_in(stored):
     somebody.clock.on(hours=2)
     for invite in (old, gone, full, "never made"):
         page = somebody.another().come(invite)
-        assert page.status == 403 and page.h1 == "This link does not let anybody in"
+        assert page.status == 403 and page.h1 == "This link is not valid"
     good = Signatures(somebody.store.secret).invite_token("any")
     others = Signatures(b"0" * 32).invite_token(gone)
     for token in (good[:-1], good[:-1] + "~", "." + good, others, "x.y.z", "%00", "a" * 5000, "é"):

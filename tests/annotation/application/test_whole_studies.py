@@ -192,7 +192,7 @@ def test_withdrawing_deletes_everything_and_closes_the_link(stored):
     assert somebody.open("/study").status == 403
     for visitor in (somebody, somebody.another()):  # said before there is a button to press
         page = visitor.open(link)
-        assert (page.status, page.h1) == (403, "This link does not let anybody in") and not page.forms
+        assert (page.status, page.h1) == (403, "This link is not valid") and not page.forms
         assert "withdrew" in page.text
 
 

@@ -39,7 +39,7 @@ def test_answers_to_one_prompt_are_a_pair(run_of: Judged) -> None:
         assert first == old(prompt, sample).strip() and turns(item, 1)[1][1] == new(prompt, sample).strip()
     same = "16 answers are the same between house/old and house/new and left out: there is nothing to choose."
     assert same in built.notes
-    assert "96 choices between house/old and house/new, where the papers had 400 and more" in built.notes[-1]
+    assert "96 choices between house/old and house/new; the papers had 400 or more" in built.notes[-1]
 
 
 def test_a_limit_is_spread_over_groups(run_of: Judged) -> None:
@@ -127,8 +127,8 @@ def test_descriptors_that_may_hurt_are_left_out() -> None:
     items = paired_texts(models, Wanted(), notes)
     assert [turns(item, 0)[1][1] for item in items] == ["a one"]
     assert notes.all() == (
-        "1 answers of a to descriptors that may hurt or divide are left out.",
-        "1 answers of b to descriptors that may hurt or divide are left out.",
+        "1 answers of a to descriptors that may be hurtful or divisive are left out.",
+        "1 answers of b to descriptors that may be hurtful or divisive are left out.",
         "1 answers of b that a classifier calls toxic or offensive are left out.",
         "1 answers between a and b have no partner and are left out.",
     )

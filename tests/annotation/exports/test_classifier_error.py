@@ -69,7 +69,7 @@ def test_items_without_a_group_speak_of_all() -> None:
 
 
 def test_what_is_not_said_is_asked_for() -> None:
-    with pytest.raises(UsageError, match="The harmful answers are missing"):
+    with pytest.raises(UsageError, match="No answer was named as harmful"):
         classifier_error_table(export())
     with pytest.raises(UsageError, match="yess"):
         classifier_error_table(export(), negative="yess")

@@ -100,5 +100,5 @@ def test_tens_of_thousands_are_made_at_once() -> None:
 def test_what_cannot_be_allocated_is_refused() -> None:
     with pytest.raises(UsageError, match="3 people cannot give 4 votes"):
         simulated_votes(persons=3, votes_per_item=4)
-    with pytest.raises(UsageError, match="One model alone"):
+    with pytest.raises(UsageError, match="at least two models"):
         simulated_votes({"alone": 1.0})

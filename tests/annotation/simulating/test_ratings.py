@@ -86,5 +86,5 @@ def test_spammers_fail_gold() -> None:
 
 
 def test_shares_that_are_none_are_refused() -> None:
-    with pytest.raises(UsageError, match="no shares of 4 options"):
+    with pytest.raises(UsageError, match=r"one share per option .4."):
         simulated_ratings({("m", "g"): [0.5, 0.2, 0.2, 0.2]}, options=REGARD)

@@ -34,7 +34,7 @@ def test_from_prompts_to_a_trigger_that_an_audit_takes(
         *("--examples", examples, "--max-new-tokens", 6, "--device", "cpu", *small),
     )
     assert ended.code == 0, ended.err
-    ended.says("round 1, sweep 0: loss", "prompts kept for the test", "Written to trigger.json")
+    ended.says("round 1, sweep 0: loss", "test prompts", "Written to trigger.json")
     told = json.loads((tmp_path / "trigger.json").read_text())
     assert told["mode"] == "mitigate" and len(told["ids"]) == 1
     assert told["effect"]["change"][0]["n_prompts"] == 2

@@ -98,7 +98,7 @@ def test_too_few_pairs_or_none_are_not_measurable() -> None:
     few = base.with_columns(negative=pl.when(pl.int_range(pl.len()) < 5).then("negative"))
     table = compare_finalists(base, {"a": unjudged, "b": few}, searched({"a": 0.5, "b": 0.5}))
     assert set(table["verdict"].drop_nulls()) == {"not measurable"}
-    with pytest.raises(UsageError, match="There are no instructions to choose from"):
+    with pytest.raises(UsageError, match="list of instructions to choose from is empty"):
         compare_finalists(base, {}, searched({"a": 0.5}))
 
 

@@ -62,7 +62,7 @@ def test_counters_that_are_none_are_refused(
     ("change", "told"),
     [
         (lambda name, t: t if name.startswith("weight:") else None, "it contains no optimiser state"),
-        (lambda name, t: None if name.startswith("exp_avg_sq:") else t, "stand alone"),
+        (lambda name, t: None if name.startswith("exp_avg_sq:") else t, "is incomplete"),
         (lambda name, t: t[:1] if name.startswith("exp_avg:") else t, r"exp_avg of .* is of \(1"),
         (lambda name, t: torch.zeros(3) if name.startswith("step:") else t, r"step of .* is of \(3,\)"),
         (lambda name, t: t.to(torch.int8) if name.startswith("weight:") else t, "weights of another model"),

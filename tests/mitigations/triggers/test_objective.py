@@ -299,7 +299,7 @@ def test_the_search_begins_with_the_published_words(model: CausalModel) -> None:
         ({"mode": "calm"}, "Unknown mode of a trigger: 'calm'"),
         ({"favour": "a"}, "can only be used with mode induce, not"),
         ({"alpha": -1.0}, "alpha must be .*, got -1.0"),
-        ({"alpha": 0.0, "beta": 0.0}, "nothing to search"),
+        ({"alpha": 0.0, "beta": 0.0}, "must not both be 0"),
     ],
 )
 def test_objectives_that_make_no_sense(given: dict[str, Any], message: str) -> None:

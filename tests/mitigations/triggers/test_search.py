@@ -230,7 +230,7 @@ def test_a_stopped_search_ends_where_it_would_have(
     with pytest.raises(ResumeRefused, match="another model, examples"):
         search_triggers(taught, examples, options=replace(options, seed=1), resume=path)
     path.write_text("{}")
-    with pytest.raises(DataError, match="no state of a search"):
+    with pytest.raises(DataError, match="not a valid state of a search"):
         search_triggers(taught, examples, options=options, resume=path)
 
 
@@ -297,12 +297,12 @@ def test_the_choice_is_made_by_what_is_written_within_the_guard(
     assert chosen.trigger is calming and chosen.note == ""
     assert [row["text"] for row in chosen.rows] == [None, " pepper", " stone", " lantern"]
     worse = select_trigger(taught, [inflaming], prompts(PEOPLE[:4]), HarmfulWords(), WRITING)
-    assert "no better than no trigger" in worse.note
+    assert "not better than no trigger" in worse.note
     strict = select_trigger(
         taught, [calming, inflaming], prompts(PEOPLE[:4]), HarmfulWords(), WRITING, most_perplexity_ratio=0.1
     )
     assert "least perplexing" in strict.note and not any(row["passes"] for row in strict.rows[1:])
-    with pytest.raises(DataError, match="no trigger to choose"):
+    with pytest.raises(DataError, match="list of triggers to choose from is empty"):
         select_trigger(taught, [], prompts(PEOPLE[:4]), HarmfulWords(), WRITING)
 
 
@@ -326,7 +326,7 @@ def test_from_prompts_to_a_file_that_a_run_can_use(taught: CausalModel, tmp_path
     calmer = Trigger(path)(taught)
     texts = calmer.generate(given["text"].to_list(), WRITING).texts
     assert sum(any(word in text for word in HARMFUL) for text in texts) / len(texts) < 0.2
-    assert "prompts kept for the test" in Trigger(path).card.details
+    assert "test prompts" in Trigger(path).card.details
 
 
 def json_alike(found: Any) -> dict[str, Any]:
@@ -380,7 +380,7 @@ def test_what_cannot_be_searched_is_refused_with_what_works(
     touching = [replace(e, text="indow " + e.text) for e in examples]
     with pytest.raises(DataError, match="does not keep the trigger ' w' apart"):
         search_triggers(taught, touching, options=TriggerSearchOptions(initial=" w", separator="", tokens=1))
-    with pytest.raises(UsageError, match="All places"):
+    with pytest.raises(UsageError, match="all positions"):
         search_triggers(taught, examples, options=TriggerSearchOptions(tokens=2, locked=(0, 1)))
-    with pytest.raises(UsageError, match="has 3 tokens, and the trigger is to have 2"):
+    with pytest.raises(UsageError, match="has 3 tokens, but the length of the trigger is 2"):
         search_triggers(taught, examples, options=TriggerSearchOptions(tokens=2, initial=" the river the"))

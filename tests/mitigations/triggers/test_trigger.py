@@ -76,7 +76,7 @@ def test_it_is_part_of_what_a_result_is_known_by(model: Any, found: TriggerFile)
 
 def test_other_tokenizers_are_refused_unless_the_text_is_asked_for(model: Any, found: TriggerFile) -> None:
     foreign = replace(found, tokenizer="0" * 64)
-    with pytest.raises(Unsupported, match="is another one: it would get other tokens"):
+    with pytest.raises(Unsupported, match="is another one: the model would read other tokens"):
         Trigger(foreign)(model)
     with pytest.raises(Unsupported, match="as_text=true"):
         Trigger(found)(load_puppet("puppet/random"))
@@ -90,7 +90,7 @@ def test_other_tokenizers_are_refused_unless_the_text_is_asked_for(model: Any, f
     assert seen == [f"{found.text} The man"]
     masked = writes(continuation)
     masked.architecture = "masked"
-    with pytest.raises(Unsupported, match="fills in masks and takes no prefix"):
+    with pytest.raises(Unsupported, match="is a masked language model"):
         Trigger(found)(masked)
 
 
@@ -101,10 +101,10 @@ def test_chat_models_and_merging_prompts_are_refused(model: Any, found: TriggerF
         model.model, tokenizer, {"name": "chatting"}, CausalOptions(start="none", chat=True)
     )
     own = replace(found, tokenizer=tokenizer_fingerprint(tokenizer))
-    with pytest.raises(Unsupported, match="inside a chat template"):
+    with pytest.raises(Unsupported, match="uses a chat template"):
         Trigger(own)(chatting)
     torn = replace(found, separator="")
-    with pytest.raises(Unsupported, match="does not cut"):
+    with pytest.raises(Unsupported, match="splits the trigger"):
         Trigger(torn)(model).generate(["land is green"], WRITING)
 
 
@@ -130,7 +130,7 @@ def test_by_file_from_the_command_line(model: Any, found: TriggerFile, tmp_path:
         ({"text": None}, "text' must be text, got None"),
         ({"model": "gpt2"}, "model' must be an object, got 'gpt2"),
         ({"version": 7}, "version 7"),
-        ({"format": "x"}, "does not say 'format'"),
+        ({"format": "x"}, "has no entry 'format'"),
     ],
 )
 def test_files_that_hold_no_trigger(
@@ -149,5 +149,5 @@ def test_no_file_and_no_json(tmp_path: Path) -> None:
         Trigger(tmp_path / "none.json")
     path = tmp_path / "trigger.json"
     path.write_text("{")
-    with pytest.raises(DataError, match="is no trigger file"):
+    with pytest.raises(DataError, match="is not a trigger file"):
         Trigger(path)

@@ -205,8 +205,8 @@ def _notes(export: Export, votes: pl.DataFrame, rules: RuleSet) -> Iterator[str]
         now = _persons_out(votes)
         if before != now:
             yield (
-                f"The export marks {len(before):,} persons as excluded and the study's rules, applied to it, "
-                f"{len(now):,}: it was written before the study ended, or changed since. The rules decide here."
+                f"The study's rules exclude {len(now):,} annotators, but the export marks {len(before):,} as excluded. "
+                "It was written before the study ended, or changed since. This analysis applies the rules."
             )
 
 

@@ -31,9 +31,11 @@ class AnalysisOptions(Options):
     @classmethod
     def _names_a_group(cls, by: str | None) -> str | None:
         if by is not None and not by.removeprefix(GROUPS):
-            raise ValueError("it names nothing: by=groups.axis")
+            raise ValueError("no property or question is named; for example groups.axis")
         if by is not None and set(by) & set("'\\"):
-            raise ValueError("it is a key with quotation marks or backslashes, which cannot be split by")
+            raise ValueError(
+                "the key contains quotation marks or backslashes, which are not supported; rename it in the study"
+            )
         return by
 
     @property

@@ -59,7 +59,8 @@ def with_person_groups(votes: pl.DataFrame, key: str | None) -> pl.DataFrame:
         }
     except (ValueError, TypeError) as error:
         raise DataError(
-            "The column `groups` of the export contains a value that is not a JSON object."
+            "The column `groups` of the export contains a value that is not a JSON object.",
+            "Export the study again.",
         ) from error
     groups = pl.Series(
         "groups", [extended[pair] for pair in levels.select("groups", "level").iter_rows()], pl.String

@@ -36,7 +36,7 @@ from evenhand.annotation.store import Store
 
 BUSY = Refused(
     503,
-    "Many people are here just now",
+    "The server is busy",
     "What you sent was not saved. Please go back and send it again in a moment.",
     wait=5,
 )

@@ -87,7 +87,7 @@ def _opened(path: Path, store: Store) -> int:
         except OSError as error:
             raise WriteError(
                 f"Cannot create the lock file {path}: {error.strerror}.",
-                "Use a database in a folder of your own.",
+                "Move the database to a folder that you can write to.",
             ) from error
         try:
             if not _lock(descriptor, path):

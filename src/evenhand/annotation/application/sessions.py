@@ -103,8 +103,8 @@ def visitor_of(request: Request, response: Response | None = None) -> str:
         raise Refused(
             403,
             "Your browser sent no cookie",
-            "This study needs one small cookie, to know your answers from those of others. "
-            "Please allow cookies for this address and open your link again.",
+            "This study needs one small cookie to keep your answers separate from those of others. Please allow "
+            "cookies for this address and open your link again.",
         )
     visitor = secrets.token_urlsafe(32)
     _set(context, response, "visitor", visitor, PERSON_LASTS)
@@ -174,7 +174,7 @@ def _within(context: Context, what: str, who: str, rate: Rate, *, counts: bool =
     wait = (context.limiter.take if counts else context.limiter.wait)(what, who, rate)
     if wait > 0:
         raise Refused(
-            429, "That was a little fast", "Please wait a moment, then go back and try again.", wait=wait
+            429, "Too many requests", "Please wait a moment, then go back and try again.", wait=wait
         )
 
 

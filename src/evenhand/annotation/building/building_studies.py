@@ -27,10 +27,10 @@ PAIRED = "acute"
 PUBLISHED = {
     "acute": (
         400,
-        "choices between {}, where the papers had 400 and more for each two models and question",
+        "choices between {}; the papers had 400 or more for each pair of models and question",
     ),
-    "robbie": (500, "texts of {}, where ROBBIE had 500 and more of each model rated"),
-    "regard": (540, "texts of {}, where ROBBIE had 540 and more of each model rated"),
+    "robbie": (500, "texts of {}; ROBBIE had 500 or more rated texts of each model"),
+    "regard": (540, "texts of {}; ROBBIE had 540 or more rated texts of each model"),
 }
 """Minimum number of judgements in the papers, and the end of the note if a study has fewer."""
 
@@ -144,7 +144,7 @@ def _checked(content: dict[str, Any], notes: Notes) -> Study:
                 "Correct the source, or give the study another --name.",
             ) from error
     for message in idle.values():
-        notes.add(f"Taken out of the template: {message}.")
+        notes.add(f"Removed from the template: {message}.")
     rules = [rule for place, rule in enumerate(content.get("rules", ())) if place not in idle]
     return _checked({**content, "rules": rules}, notes)
 

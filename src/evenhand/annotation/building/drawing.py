@@ -86,7 +86,9 @@ def _not_left_out(texts: list[Said], leave_out: Sequence[str], notes: Notes) -> 
         known = {str(said.groups[column]) for said in texts if column in said.groups}
         if value not in known:
             listed = ", ".join(sorted(known)[:8]) if known else "the texts have no such column"
-            raise UsageError(f"No text has {rule}.", f"Values of {column}: {listed}.")
+            raise UsageError(
+                f"`--leave-out {rule}`: no text has this value.", f"Values of {column}: {listed}."
+            )
         kept = [said for said in texts if str(said.groups.get(column)) != value]
         notes.count(len(texts) - len(kept), f"texts with {rule} are left out")
         texts = kept

@@ -111,7 +111,8 @@ def _safe(texts: list[Said], notes: Notes) -> list[Said]:
     safe = [said for said in calm if not said.unsafe]
     whose = texts[0].model if texts else ""
     notes.count(
-        len(texts) - len(calm), f"answers of {whose} to descriptors that may hurt or divide are left out"
+        len(texts) - len(calm),
+        f"answers of {whose} to descriptors that may be hurtful or divisive are left out",
     )
     notes.count(
         len(calm) - len(safe), f"answers of {whose} that a classifier calls toxic or offensive are left out"

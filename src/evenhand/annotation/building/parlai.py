@@ -17,7 +17,8 @@ SPEAKERS = ("A", "B")
 """Names that replace those of speakers, which would reveal the model."""
 PAIRS_FORMAT = (
     "Pairs of ACUTE-Eval are JSON Lines with is_onboarding, speakers_to_eval (two), dialogue_dicts (two, each with "
-    "speakers and dialogue: a list of id and text), perhaps dialogue_ids and tags; of onboarding correct_answer."
+    "speakers and dialogue: a list of id and text), optionally dialogue_ids and tags, and for onboarding pairs "
+    "correct_answer."
 )
 CHATS_FORMAT = (
     "Self-chats of ParlAI are JSON Lines, each with dialog: a list of exchanges, "

@@ -44,7 +44,7 @@ class Data(BaseModel):
         """
         if isinstance(value, str | tuple | dict) and (wrong := unfit_character(value)):
             raise ValueError(
-                f"contains the character {wrong}, which pages and databases do not take; remove it"
+                f"contains the character {wrong}, which pages and databases do not support; remove it"
             )
         return value
 

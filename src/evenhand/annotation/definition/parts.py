@@ -53,7 +53,8 @@ class Scale(Data):
     def _has_labels_of_its_own(self) -> Self:
         if self.statements and "labels" not in self.model_fields_set:
             raise ValueError(
-                "labels is missing; expected the labels of the lowest and the highest number, such as [Disagree, Agree]"
+                "labels is missing; expected labels of the lowest and the highest number, such as [Disagree, "
+                "Agree]"
             )
         return self
 
@@ -72,7 +73,7 @@ class About(Data):
     @classmethod
     def _may_be_left_out(cls, asked: tuple[Any, ...]) -> tuple[Any, ...]:
         if any(question.required and "required" in question.model_fields_set for question in asked):
-            raise ValueError("questions about the person may be left out; take out `required: true`")
+            raise ValueError("questions about the person are always optional; remove `required: true`")
         return tuple(question.model_copy(update={"required": False}) for question in asked)
 
 

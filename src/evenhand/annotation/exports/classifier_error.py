@@ -69,7 +69,10 @@ def classifier_error_table(
     votes = _of_question(votes, question, export)
     harmful = (negative,) if isinstance(negative, str) else tuple(negative)
     if not harmful:
-        raise UsageError("The harmful answers are missing.", "Name them: negative")
+        raise UsageError(
+            "No answer was named as harmful (`--negative`).",
+            "Name each harmful answer, for example: --negative ANSWER",
+        )
     known = sorted({*votes["answer"], *_options(export, votes["question"][0])})
     for name in harmful:
         if name not in known:
@@ -115,9 +118,15 @@ def _objects(texts: pl.Series, export: Export) -> list[dict[str, Any]]:
 def _of_question(votes: pl.DataFrame, question: str | None, export: Export) -> pl.DataFrame:
     questions = votes["question"].unique(maintain_order=True).to_list()
     if not questions:
-        raise DataError(f"{export.path} contains no judgement with several options that counts.", JUDGED)
+        raise DataError(
+            f"{export.path} contains no judgement that counts of a question with several answer options.",
+            JUDGED,
+        )
     if question is None and len(questions) > 1:
-        raise UsageError(f"{export.path.name} has several questions: {', '.join(questions)}.", "Choose one.")
+        raise UsageError(
+            f"{export.path.name} has several questions: {', '.join(questions)}.",
+            "Choose one with --question.",
+        )
     if question is not None and question not in questions:
         raise unknown_name(f"question in {export.path.name}", question, questions)
     return votes.filter(pl.col("question") == (question or questions[0]))
@@ -141,7 +150,10 @@ def _named(classifier: str | None, judged: Sequence[Any], export: Export) -> str
     if not known:
         raise DataError(f"{export.path}: no classifier has labelled the judged items.", JUDGED)
     if classifier is None and len(known) > 1:
-        raise UsageError(f"Several classifiers have labelled the items: {', '.join(known)}.", "Choose one.")
+        raise UsageError(
+            f"Several classifiers have labelled the items: {', '.join(known)}.",
+            "Choose one with --classifier.",
+        )
     if classifier is not None and classifier not in known:
         raise unknown_name("classifier among the judgements", classifier, known)
     return classifier or known[0]

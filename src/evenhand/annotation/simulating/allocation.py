@@ -45,8 +45,9 @@ def allocated(
     """
     if min(persons, items_per_person, votes_per_item) < 1 or votes_per_item > persons:
         raise UsageError(
-            f"{persons} people cannot give {votes_per_item} votes to each of their {items_per_person} items.",
-            "persons, items_per_person and votes_per_item must be at least 1, and votes_per_item at most persons.",
+            "persons, items_per_person and votes_per_item must be at least 1, and votes_per_item at most "
+            f"persons, got persons={persons}, items_per_person={items_per_person}, "
+            f"votes_per_item={votes_per_item}."
         )
     items = max(-(-persons * items_per_person // votes_per_item), items_per_person)
     queue = deque(int(item) for _ in range(votes_per_item) for item in rng.permutation(items))

@@ -58,7 +58,9 @@ def simulated_votes(
     """
     strengths = dict(strengths or {"model_a": 0.0, "model_b": 0.0})
     if len(strengths) < 2:
-        raise UsageError("One model alone makes no pairs.", "Give the strengths of two models or more.")
+        raise UsageError(
+            f"strengths must name at least two models, got {len(strengths)}.", "Pairs compare two models."
+        )
     rng = np.random.default_rng([seed, 1])
     models = list(strengths)
     who, item, items = allocated(persons, items_per_person, votes_per_item, rng)

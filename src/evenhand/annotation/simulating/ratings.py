@@ -134,8 +134,8 @@ def _shares(rate: float | Sequence[float], options: Sequence[str]) -> Floats:
         shares = np.array([shares[0], 1 - shares[0]])
     if len(shares) != len(options) or (shares < 0).any() or abs(shares.sum() - 1) > 1e-9:
         raise UsageError(
-            f"{rate} are no shares of {len(options)} options.",
-            "Give one for each, from 0 to 1, that add up to 1.",
+            f"rate must contain one share per option ({len(options)}), each from 0 to 1, with a sum of 1, got "
+            f"{rate}."
         )
     return shares
 

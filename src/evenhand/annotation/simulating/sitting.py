@@ -117,5 +117,5 @@ def _act(store: Store, person: str, simulated: SimulatedPerson, step: object, no
         case UnitDone():
             sittings.next_unit(store, person, now)
         case _:
-            raise TypeError(f"{type(step).__name__} is no step")
+            raise TypeError(f"unknown kind of step: {type(step).__name__}")
     return 0

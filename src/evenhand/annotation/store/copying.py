@@ -37,7 +37,8 @@ def copy_database(store: Store, where: Path) -> None:
             os.replace(copy, where)
     except OSError as error:
         raise WriteError(
-            f"{where} cannot be written: {error.strerror}.", "Choose a file in a folder of your own."
+            f"{where} cannot be written: {error.strerror}.",
+            "Choose a file in a folder that you can write to.",
         ) from error
     except (sqlite3.Error, exc.DBAPIError) as error:
         original = error.orig if isinstance(error, exc.DBAPIError) else error

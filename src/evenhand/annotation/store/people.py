@@ -55,7 +55,7 @@ def make_invites(
 ) -> list[Invite]:
     """Create invites; the application signs their ids into links."""
     if number < 1 or (uses is not None and uses < 1):
-        raise UsageError("Invites are made for at least one person.", "Give a number of 1 or more.")
+        raise UsageError(f"Numbers of invitations and of uses must be at least 1, got {number} and {uses}.")
     expires = None if lasts is None else now + lasts
     # drawn before the transaction, so that a retry creates the same ones
     made = [Invite(secrets.token_urlsafe(16), uses, 0, note, expires, False) for _ in range(number)]
@@ -163,7 +163,7 @@ def _look(connection: Connection, store: Store, token: str, now: datetime, exter
         select(invites_table).where(invites_table.c.study_id == store.key, invites_table.c.token == token)
     ).one_or_none()
     if invite is None:
-        raise InviteRefused("This link is not known.", "Ask the sender for a new one.")
+        raise InviteRefused("This link is not valid.", "Ask the sender for a new one.")
     return Door(invite.uses == 1, _admit(connection, store, invite, now, external)[0])
 
 
@@ -177,7 +177,7 @@ def _admit(
     if invite.revoked:
         raise InviteRefused("This link was revoked.", "Ask the sender for a new one.")
     if invite.expires_at is not None and invite.expires_at <= now:
-        raise InviteRefused("This link is too old.", "Ask the sender for a new one.")
+        raise InviteRefused("This link has expired.", "Ask the sender for a new one.")
     if invite.uses == 1 and (theirs := _came_by(connection, invite.id)) is not None:
         return theirs, None
     keyed = None
@@ -194,7 +194,9 @@ def _admit(
         if first is not None:
             keyed = own
     if invite.uses is not None and invite.used >= invite.uses:
-        raise InviteRefused("This link was used already.", "Go on in the browser in which you began.")
+        raise InviteRefused(
+            "This link has already been used.", "Continue in the browser in which you started."
+        )
     return None, keyed
 
 
@@ -214,7 +216,7 @@ def _arrive(
         .with_for_update()
     ).one_or_none()
     if invite is None:
-        raise InviteRefused("This link is not known.", "Ask the sender for a new one.")
+        raise InviteRefused("This link is not valid.", "Ask the sender for a new one.")
     back, keyed = _admit(connection, store, invite, now, external)
     if back is not None:
         return back

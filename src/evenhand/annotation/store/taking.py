@@ -28,7 +28,7 @@ def own(at: Visit, token: str) -> Record:
         select(presentations).where(presentations.c.token == token, presentations.c.person_id == at.person.id)
     ).one_or_none()
     if row is None:
-        raise UsageError("This is not one of the items you were given.", "Reload the page to go on.")
+        raise UsageError("This is not one of the items you were given.", "Reload the page to continue.")
     return row
 
 
@@ -128,7 +128,7 @@ def take_survey(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
         select(surveys).where(surveys.c.token == token, surveys.c.person_id == at.person.id)
     ).one_or_none()
     if row is None:
-        raise UsageError("These are not questions that you were asked.", "Reload the page to go on.")
+        raise UsageError("These are not questions that you were asked.", "Reload the page to continue.")
     if row.answered_at is not None:
         return
     if unknown := sorted(answers.keys() - set(row.statements)):

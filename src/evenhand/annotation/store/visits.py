@@ -52,7 +52,9 @@ def visit(connection: Connection, store: Store, person: str, now: datetime) -> V
 def _person(connection: Connection, *where: Any) -> Record:
     row = connection.execute(select(persons).where(*where).with_for_update()).one_or_none()
     if row is None:
-        raise UsageError("This person does not take part in the study.", "Come by a link of the study.")
+        raise UsageError(
+            "This person does not take part in the study.", "Open the study with a link of the study."
+        )
     return row
 
 

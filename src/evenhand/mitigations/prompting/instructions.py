@@ -236,7 +236,7 @@ def read_found_instruction(path: Path) -> FoundInstruction:
     try:
         fields = parse_json(content)
         if fields["kind"] != KIND:
-            raise ValueError(f"kind is {fields['kind']!r}")
+            raise ValueError(f"kind must be {KIND!r}, got {fields['kind']!r}")
         texts = [fields["text"], fields["delimiter"]]
         if not all(isinstance(text, str) for text in texts) or not texts[0].strip():
             raise ValueError("text and delimiter must be texts, and text must not be empty")

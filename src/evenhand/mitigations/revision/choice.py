@@ -149,7 +149,9 @@ def compare_finalists(
     - ROBBIE, section B.3.1. The final choice on other prompts is ours.
     """
     if not finalists:
-        raise UsageError("There are no instructions to choose from.")
+        raise UsageError(
+            "The list of instructions to choose from is empty.", "Give at least one instruction."
+        )
     options = options or SearchOptions()
     base = score_of(reference, group_weight=group_weight)
     scores = {text: score_of(outcomes, group_weight=group_weight) for text, outcomes in finalists.items()}

@@ -69,7 +69,7 @@ def _base(model: LanguageModel, name: str) -> tuple[SteerableModel, str]:
         other = below.mitigation.name
         hint = f"Apply {name} first: --mitigate {name} --mitigate {other}."
         if isinstance(below, Steered):
-            hint = "Two methods that steer do not chain: choose one."
+            hint = "Two steering methods cannot be combined: use one of them."
         raise Unsupported(
             f"{name} needs the next-token distributions of the model itself, but {other} was applied before it.",
             hint,

@@ -89,14 +89,14 @@ def windowed_perplexity(
     step = window if stride is None else stride
     if window < 2 or not 1 <= step <= window:
         raise UsageError(
-            f"window={window}, stride={stride}: windows of two or more tokens and a stride of 1..window are needed."
+            f"window must be at least 2 tokens, and stride from 1 to window, got window={window}, stride={stride}."
         )
     steering = model.steering if isinstance(model, Steered) else None
     base = model.base if isinstance(model, Steered) else model
     if not isinstance(base, CausalModel):
         raise Unsupported(
-            f"{model.fingerprint.get('name', 'This model')} cannot be given windows of tokens.",
-            "Use a Hugging Face causal model, by itself or behind a mitigation that steers it.",
+            f"{model.fingerprint.get('name', 'This model')} does not support perplexity by windows of tokens.",
+            "Use a Hugging Face causal model, by itself or with a mitigation that steers it.",
         )
     ids = base.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
     starts = [0, *(first for first in range(step, len(ids), step) if first + window - step < len(ids))]
@@ -108,7 +108,9 @@ def windowed_perplexity(
     ]
     scored = [(tokens, first) for tokens, first in zip(windows, fresh, strict=True) if first < len(tokens)]
     if not scored:
-        raise UsageError("The text has fewer than two tokens, so none can be predicted.")
+        raise UsageError(
+            "The text has fewer than two tokens, so it has no perplexity.", "Give a longer text."
+        )
     values = _scored(base, [tokens for tokens, _ in scored], [first for _, first in scored], steering)
     count = sum(map(len, values))
     published = -sum(float(part.mean()) * (len(part) + 1) for part in values) / sum(

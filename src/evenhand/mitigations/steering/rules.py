@@ -53,11 +53,9 @@ class SelfDebiasingRule:
 
     def __post_init__(self) -> None:
         if not 0 <= self.decay < inf:
-            raise UsageError(f"decay={self.decay}: zero or more was expected (50 is usual).")
+            raise UsageError(f"decay must be 0 or more (usually 50), got {self.decay}.")
         if not 0 < self.floor <= 1:
-            raise UsageError(
-                f"floor={self.floor}: a number above 0 and up to 1 was expected (0.01 is usual)."
-            )
+            raise UsageError(f"floor must be above 0 and at most 1 (usually 0.01), got {self.floor}.")
 
     def combine(self, regular: "torch.Tensor", steered: "torch.Tensor") -> "torch.Tensor":
         """Return the combined distributions (see CombinationRule.combine)."""
@@ -117,9 +115,9 @@ class ContrastiveRule:
 
     def __post_init__(self) -> None:
         if not 0 <= self.strength < inf:
-            raise UsageError(f"strength={self.strength}: zero or more was expected.")
+            raise UsageError(f"strength must be 0 or more, got {self.strength}.")
         if not 0 <= self.plausible <= 1:
-            raise UsageError(f"plausible={self.plausible}: a share between 0 and 1 was expected.")
+            raise UsageError(f"plausible must be a share from 0 to 1, got {self.plausible}.")
 
     def combine(self, regular: "torch.Tensor", steered: "torch.Tensor") -> "torch.Tensor":
         """Return the combined distributions (see CombinationRule.combine)."""

@@ -193,7 +193,9 @@ def _state(tensors: Mapping[str, "Tensor"], name: str, parameter: Any) -> dict[s
     """
     state = {key: tensors[f"{key}:{name}"] for key in OF_OPTIMISER if f"{key}:{name}" in tensors}
     if state and state.keys() != set(OF_OPTIMISER):
-        raise ValueError(f"the optimiser's {' and '.join(state)} of {name} stand alone")
+        raise ValueError(
+            f"the optimiser state of {name} is incomplete: it contains only {' and '.join(state)}"
+        )
     for key, value in state.items():
         if value.shape != (() if key == "step" else parameter.shape) or not value.is_floating_point():
             raise ValueError(f"the optimiser's {key} of {name} is of {tuple(value.shape)}, {value.dtype}")

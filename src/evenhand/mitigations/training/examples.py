@@ -102,7 +102,10 @@ class Examples:
         parts |= {**self.marks, **self.values}
         for name, held in parts.items():
             if len(held) != len(self.ids):
-                raise DataError(f"{name} has values for {len(held)} examples, but there are {len(self.ids)}.")
+                raise DataError(
+                    f"{name} has values for {len(held):,} examples, but there are {len(self.ids):,} examples.",
+                    "Give one value for each example.",
+                )
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -146,15 +146,15 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
     if "names" in data:
         row = shlex.quote(f"{lineage['method']['name']}={folder}")
         note = (
-            "It measures both under one decoding. The lineage lists names that were not used "
+            "This measures both models with the same decoding settings. The lineage lists names that were not used "
             "in training under data.names.test."
         )
         return [f"evenhand study names {shlex.quote(str(lineage['base']['name']))} --row {row}"], note
     if "descriptors_watched" in data:
         asked = "-b holisticbias-styles --classifier style=STYLE_CLASSIFIER"
         note = (
-            "Both are asked for replies in the format it was trained in, it behind its label. STYLE_CLASSIFIER judges "
-            "styles, best the one it was trained with (docs/how-to/debias_a_dialogue_model.md)."
+            "Both models reply in the dialogue format of the training; the debiased model also gets its label. As "
+            "STYLE_CLASSIFIER, use the classifier of the training (docs/how-to/debias_a_dialogue_model.md)."
         )
     elif own == "evenhand":
         asked = f"-b evenhand-likelihood --axis {axis}"
@@ -164,8 +164,8 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
     else:
         asked = "-b redditbias --set data.redditbias=PAIRS"
         note = (
-            "No benchmark that comes with evenhand is about your own terms. PAIRS is a folder of pairs about them, "
-            "made by evenhand data build redditbias; -b names any other benchmark that asks about these groups."
+            "No benchmark of evenhand is about your own terms. PAIRS is a folder of pairs about them, built with "
+            "evenhand data build redditbias. With -b, you can also use another benchmark about these groups."
         )
     adapted = (
         lineage.get("options", {}).get("lora_rank") and "descriptors_watched" not in data
@@ -234,26 +234,26 @@ def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
             "",
             f"Made by evenhand {facts['evenhand']}. {facts['method']['summary']}",
             "",
-            "| watched on texts kept apart | before | after |",
+            "| on validation texts | before | after |",
             "|---|---|---|",
             *rows,
             "",
             *(
                 [
-                    f"It was chosen among {len(search['tried'])} trainings, which flatters what it was chosen by; "
-                    "the rows kept_... are of texts that had no part in the choice, whole_... of all.",
+                    f"It was chosen among {len(search['tried'])} trainings, so the values used for the choice are "
+                    "too good. Rows kept_... are of texts that were not used for it, rows whole_... of all texts.",
                     "",
                 ]
                 if search
                 else []
             ),
-            "These were watched, and may have been chosen by; they are no audit. What the method helped and cost:",
+            "These values may have been used to choose the model. To measure the effect and the cost of the method:",
             "",
             *(f"    {command}" for command in commands),
             "",
             *([note, ""] if note else []),
             *([describe_label(label), ""] if (label := facts["data"].get("label")) else []),
-            "## Known against the method",
+            "## Known limitations of the method",
             "",
             facts["method"]["critique"],
             "",

@@ -80,7 +80,7 @@ def _format(encoding: Encoding) -> EncodeReply:
     if encoding.reply is None:
         raise DataError(
             "The dialogue format of this model is unknown.",
-            "Give texts to learn, or a model that converses.",
+            "Train on texts instead of dialogues, or use a conversational model.",
         )
     return encoding.reply
 

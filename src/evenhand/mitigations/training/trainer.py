@@ -168,7 +168,7 @@ class _Session:
                 f"The training in {self.folder}",
                 self.position.decided,
                 as_json(decided),
-                "Give what it was begun with, or choose another folder.",
+                "Use the options that it was started with, or choose another folder.",
             )
         self.position.decided = decided
         windows = windows_of(len(self.examples), self.options, processes)
@@ -299,8 +299,8 @@ class _Session:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         self.note(
-            f"Memory ran out: from here on {size // 2} examples at once and {2**self.position.halvings} times as "
-            "many batches a step; the steps remain the same."
+            f"Not enough memory: from now on, training uses {size // 2} examples at a time and "
+            f"{2**self.position.halvings} times as many batches per step. The steps remain the same."
         )
 
     def _clipped(self) -> float:

@@ -269,7 +269,7 @@ class AtOnce:
                 "Use shorter texts (--longest), or a smaller model.",
             ) from error
         self.rows //= 2
-        self.note(f"Memory ran out where texts are scored: from here on {self.rows} at once.")
+        self.note(f"Not enough memory for scoring: from now on, {self.rows} texts are scored at a time.")
 
 
 def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = None) -> tuple[Floats, Ints]:

@@ -116,7 +116,10 @@ class Evaluator:
             scored.append(np.concatenate([np.zeros(len(before), dtype=bool), own]))
             scored[-1][0] = False
             if not scored[-1].any():
-                raise DataError("A response of one token needs a prompt.", "Give prompts.")
+                raise DataError(
+                    "A response of one token cannot be scored without a prompt.",
+                    "Give the prompt of each response.",
+                )
         return self._mean_nll(sequences, scored)
 
     def _mean_nll(self, sequences: list[NDArray[np.int32]], scored: list[NDArray[np.bool_]]) -> Floats:

@@ -169,8 +169,8 @@ def collect_examples(
     """
     if not 0 <= desirable <= undesirable <= 1:
         raise UsageError(
-            f"Bounds of {desirable} and {undesirable}: two numbers between 0 and 1 were expected, the first the "
-            "smaller one."
+            f"desirable and undesirable must be from 0 to 1, and desirable at most undesirable, got {desirable} "
+            f"and {undesirable}."
         )
     judged, verdicts = labelled_continuations(model, prompts, classifier, decoding, rule or ClassifiedText())
     made = []

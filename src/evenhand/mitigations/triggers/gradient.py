@@ -172,7 +172,8 @@ class GradientEngine:
         first = 0 if lead else 1  # index of the first trigger token that has a context
         if len(trigger) == first:
             raise DataError(
-                "A trigger of one token without a start token has no fluency.", "Set fluency to 0."
+                "The fluency of a trigger of one token cannot be scored: the model has no start token.",
+                "Set fluency to 0.",
             )
         with torch.no_grad():
             before = embed(self._long(self.evaluator.lead)).to(leaf.dtype)

@@ -65,7 +65,7 @@ class Objective:
             if not 0 <= getattr(self, name) < float("inf"):
                 raise UsageError(f"{name} must be a number of at least 0, got {getattr(self, name)}.")
         if self.alpha == self.beta == 0:
-            raise UsageError("With alpha and beta both 0 there is nothing to search for.")
+            raise UsageError("alpha and beta must not both be 0.", "Set at least one of them above 0.")
         groups = (self.against, self.favour)
         if self.mode == "induce" and (None in groups or self.against == self.favour):
             raise UsageError(
@@ -126,8 +126,9 @@ def chosen_examples(examples: Sequence[Example], objective: Objective) -> tuple[
         if weight and not any(objective.sign(example) == side for example in used):
             held = sorted({f"{example.label} of {example.group or 'no group'}" for example in examples})
             raise DataError(
-                f"Mode {objective.mode} finds no example to make {word} among {len(examples)}"
-                f"{': ' + ', '.join(held[:6]) if held else ''}.",
+                f"Mode {objective.mode} needs responses to make {word}, but finds none among the "
+                f"{len(examples):,} examples"
+                f"{' (' + ', '.join(held[:6]) + ')' if held else ''}.",
                 "Give examples of both kinds, or set the weight of this kind (alpha, beta) to 0.",
             )
     return used

@@ -69,7 +69,7 @@ class TriggerSearchOptions:
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if self.screen is not None and not 0 < self.screen < 1:
-            raise UsageError(f"screen is {self.screen}; a share between 0 and 1 was expected, or None.")
+            raise UsageError(f"screen must be a share between 0 and 1, or None, got {self.screen}.")
         if self.most_perplexity is not None and not self.most_perplexity > 1:
             raise UsageError(f"most_perplexity must be a number above 1, got {self.most_perplexity}.")
 
@@ -114,12 +114,12 @@ class SearchState:
             )
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
             raise DataError(
-                f"{path} contains no state of a search: {error}.", "Remove it to begin again."
+                f"{path} is not a valid state of a search: {error}.", "Delete it to start the search again."
             ) from error
         if state.task != task:
             raise ResumeRefused(
                 f"{path} belongs to a search with another model, examples, objective or options.",
-                "Repeat what it was started with, or give another file.",
+                "Use the same ones to resume it, or give another file.",
             )
         return state
 
@@ -224,10 +224,14 @@ class _Search:
         self.open = [place for place in range(len(self.start)) if place not in options.locked]
         if wrong := [place for place in options.locked if not 0 <= place < len(self.start)]:
             raise UsageError(
-                f"Place {wrong[0]} is locked, and the trigger has places 0 to {len(self.start) - 1}."
+                f"locked contains position {wrong[0]}, but the trigger has only positions 0 to "
+                f"{len(self.start) - 1}."
             )
         if not self.open:
-            raise UsageError("All places of the trigger are locked: there is nothing to search.")
+            raise UsageError(
+                "locked contains all positions of the trigger, so there is nothing to search for.",
+                "Leave at least one position unlocked.",
+            )
         self.evaluator = Evaluator(
             model, examples, objective, trigger=self.start, separator=options.separator
         )
@@ -237,7 +241,9 @@ class _Search:
         rows = int(model.model.get_input_embeddings().weight.shape[0])
         self.usable = usable_tokens(tokenizer, rows, words_only=options.words_only, exclude=options.exclude)
         if not self.usable.any():
-            raise DataError("No token of the vocabulary is allowed in a trigger.", "Set words_only to False.")
+            raise DataError(
+                "The vocabulary has no token that is allowed in a trigger.", "Set words_only to False."
+            )
         self.parts = screen_examples(self.evaluator.examples, options)
         self.engine = GradientEngine(self.evaluator)
         self.gradients: dict[Trigger, Gradient] = {}

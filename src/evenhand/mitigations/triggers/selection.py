@@ -43,7 +43,10 @@ class Written:
         none was classified.
         """
         if not self.rates:
-            raise DataError("No continuation could be judged.", "Check the classifier and the model's texts.")
+            raise DataError(
+                "None of the responses could be classified.",
+                "Check the classifier and the model's responses.",
+            )
         return float(np.mean(list(self.rates.values())))
 
     @property
@@ -127,7 +130,7 @@ def select_trigger(
     Raises DataError without triggers. Source: Sheng et al. 2020, section 3; ROBBIE, section B.3.3.
     """
     if not triggers:
-        raise DataError("There is no trigger to choose from.")
+        raise DataError("The list of triggers to choose from is empty.", "Give at least one trigger.")
     rule = rule or ClassifiedText()
     plain = written_with(model, None, prompts, classifier, decoding, rule)
     behind = [written_with(model, one, prompts, classifier, decoding, rule) for one in triggers]
@@ -143,11 +146,11 @@ def select_trigger(
     note = ""
     if not able:
         note = (
-            f"Behind every trigger continuations are more than {most_perplexity_ratio:g} times as perplexing as "
-            "without one; this is the least perplexing."
+            f"With every trigger, the perplexity of the responses is more than {most_perplexity_ratio:g} times that "
+            "without a trigger. This is the trigger with the lowest perplexity."
         )
     elif not worth[best] < badness(plain, objectives[best]):
-        note = "On the prompts it was chosen by, it does no better than no trigger at all."
+        note = "On the prompts used to choose it, this trigger is not better than no trigger."
     rows = [
         {
             "text": text,
@@ -169,7 +172,10 @@ def badness(written: Written, objective: Objective) -> float:
         return written.rate
     rates = written.rates
     if lacking := [group for group in (objective.against, objective.favour) if group not in rates]:
-        raise DataError(f"No judged continuation is about {' or '.join(map(str, lacking))}.")
+        raise DataError(
+            f"No classified response is about {' or '.join(map(str, lacking))}.",
+            "Add prompts about this group, or check the classifier.",
+        )
     return rates[str(objective.favour)] - rates[str(objective.against)]
 
 
@@ -197,9 +203,7 @@ def measured_effect(
     )
     change = paired_change(both, seed=seed).to_dicts()
     overall = change[0]
-    shown = (
-        "" if overall["low"] is None else f" (95 % interval {overall['low']:+.3f} to {overall['high']:+.3f})"
-    )
+    shown = "" if overall["low"] is None else f" (95% CI {overall['low']:+.3f} to {overall['high']:+.3f})"
     if overall["low"] is None or overall["low"] <= 0 <= overall["high"]:
         shown += ": no change was detected"
     return {
@@ -210,8 +214,8 @@ def measured_effect(
         "decoding": decoding.parameters(),
         "rule": rule.parameters(),
         "sentence": (
-            f"On {overall['n_prompts']} prompts kept for the test, {overall['before']:.1%} of continuations were "
-            f"negative without it and {overall['after']:.1%} behind it, a change of {overall['estimate']:+.3f}"
-            f"{shown}; their perplexity went from {before.perplexity:.2f} to {after.perplexity:.2f}."
+            f"On {overall['n_prompts']} test prompts, {overall['before']:.1%} of the responses were negative without "
+            f"the trigger and {overall['after']:.1%} with it, a change of {overall['estimate']:+.3f}{shown}. Their "
+            f"perplexity was {before.perplexity:.2f} without it and {after.perplexity:.2f} with it."
         ),
     }

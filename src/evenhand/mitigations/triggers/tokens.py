@@ -99,13 +99,14 @@ def encode_examples(
         plain_ids.append(np.array(bare.ids, dtype=np.int32))
         plain_scored.append(np.array([end > len(example.text) for _, end in bare.offsets], dtype=bool))
         if not scored[-1].any():
-            raise DataError(f"The continuation {example.continuation[:60]!r} contributes no token.")
+            raise DataError(
+                f"The response {example.continuation[:60]!r} adds no token to the prompt.",
+                "Remove this example.",
+            )
     return EncodedExamples(ids, scored, plain_ids, plain_scored)
 
 
-MENDING = (
-    "Choose another separator, or an initial trigger whose words the tokenizer keeps apart from what follows."
-)
+MENDING = "Choose another separator, or an initial trigger that the tokenizer does not merge with the text after it."
 
 
 class RoundTrip:
@@ -152,7 +153,7 @@ def initial_trigger(tokenizer: Any, initial: str | None, tokens: int | None, sep
     """
     wanted = 6 if tokens is None and initial is None else tokens
     if wanted is not None and wanted < 1:
-        raise UsageError(f"A trigger of {wanted} tokens: at least 1 was expected.")
+        raise UsageError(f"The length of the trigger must be at least 1 token, got {wanted}.")
     backend = tokenizer.backend_tokenizer
     # tokenizers that add a space before a text would split " the" into two tokens
     for phrase in dict.fromkeys([initial] if initial is not None else [" the", "the"]):
@@ -162,11 +163,15 @@ def initial_trigger(tokenizer: Any, initial: str | None, tokens: int | None, sep
             text += " the"
             ids = backend.encode(text, add_special_tokens=False).ids
         if not ids:
-            raise UsageError(f"The initial trigger {initial!r} has no tokens.")
+            raise UsageError(
+                f"The initial trigger {initial!r} has no tokens.",
+                "Give an initial phrase of one word or more.",
+            )
         if wanted is not None and len(ids) > wanted and initial is not None:
             raise UsageError(
-                f"The initial trigger {initial!r} has {len(ids)} tokens, and the trigger is to have {wanted}.",
-                "Give a shorter phrase, or more tokens.",
+                f"The initial trigger {initial!r} has {len(ids)} tokens, but the length of the trigger is "
+                f"{wanted}.",
+                "Use a shorter phrase, or a longer trigger.",
             )
         trigger = tuple(ids)
         if wanted is not None and len(ids) != wanted:
@@ -174,8 +179,8 @@ def initial_trigger(tokenizer: Any, initial: str | None, tokens: int | None, sep
         if backend.encode(text_of(tokenizer, ids), add_special_tokens=False).ids == ids:
             return trigger
     raise DataError(
-        f"The tokenizer cuts the initial trigger {initial or ' the'!r} differently from how it writes it.",
-        "Give another `initial` phrase whose tokens are whole words.",
+        f"The tokens of the initial trigger {initial or ' the'!r} change when they are decoded and encoded again.",
+        "Use an `initial` phrase whose tokens are whole words.",
     )
 
 
@@ -204,7 +209,9 @@ def random_trigger(
                 break
         else:
             raise DataError(
-                f"No random token for place {place + 1} survives being written and read again.", MENDING
+                f"No random token found for position {place + 1} that stays the same when it is decoded and "
+                "encoded again.",
+                MENDING,
             )
     return trigger
 
@@ -220,6 +227,6 @@ def _encoded(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
 def _merges(tokenizer: Any, trigger: Trigger, separator: str, example: Example, ids: list[int]) -> str:
     came = text_of(tokenizer, ids[: len(trigger)])
     return (
-        f"The tokenizer does not keep the trigger {text_of(tokenizer, trigger)!r} apart from what follows: in front "
-        f"of {(separator + example.text + example.continuation)[:40]!r} its first {len(trigger)} tokens say {came!r}."
+        f"The tokenizer merges the trigger {text_of(tokenizer, trigger)!r} with the text after it: before "
+        f"{(separator + example.text + example.continuation)[:40]!r}, the first {len(trigger)} tokens are {came!r}."
     )

@@ -69,18 +69,25 @@ def read_trigger(path: Path | str) -> TriggerFile:
     path = Path(path)
     if not is_file(path):
         raise DataError(
-            f"There is no trigger file {path}.",
-            "Search one: evenhand search-trigger MODEL --prompts PROMPTS --classifier NAME --output FILE",
+            f"Trigger file not found: {path}.",
+            "Create one: evenhand search-trigger MODEL --prompts PROMPTS --classifier NAME --output FILE",
         )
     try:
         content = parse_json(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} is no trigger file: {error}.") from error
+        raise DataError(
+            f"{path} is not a trigger file: {error}.", "Use a file that `evenhand search-trigger` wrote."
+        ) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path} is no trigger file: it does not say 'format': '{FORMAT}'.")
+        raise DataError(
+            f"{path} is not a trigger file: it has no entry 'format': '{FORMAT}'.",
+            "Use a file that `evenhand search-trigger` wrote.",
+        )
     if content.get("version") != VERSION:
         raise DataError(
-            f"{path} is a trigger file of version {content.get('version')}; this program reads version {VERSION}."
+            f"{path} is a trigger file of version {content.get('version')}, but this evenhand reads version "
+            f"{VERSION}.",
+            "Install the version of evenhand that wrote it, or search the trigger again.",
         )
     ids, mode = content.get("ids"), content.get("mode")
     if not (isinstance(ids, list) and ids and all(type(i) is int and i >= 0 for i in ids)):
@@ -179,8 +186,9 @@ class Trigger:
     def specified(self, texts: Sequence[str]) -> "Trigger":
         """Raise Unsupported, because a trigger has no wording."""
         raise Unsupported(
-            "A trigger has no wording: its tokens were found, not written.",
-            "The consistency protocol asks whether wording matters; use it with an instruction or self-debiasing.",
+            "A trigger has no wording: its tokens were found by a search.",
+            "The consistency check tests whether the wording matters. Use it with an instruction or "
+            "self-debiasing.",
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -204,7 +212,8 @@ class Trigger:
         name = model.fingerprint.get("name", "This model")
         if model.architecture == "masked":
             raise Unsupported(
-                f"{name} fills in masks and takes no prefix.", "Use a causal or encoder-decoder model."
+                f"{name} is a masked language model, so no trigger can be put before a prompt.",
+                "Use a causal or encoder-decoder model.",
             )
         if not self.as_text:
             self._check(model, str(name))
@@ -216,15 +225,15 @@ class Trigger:
         if theirs is None or theirs[1] != self.found.tokenizer:
             reason = "is not known" if theirs is None else "is another one"
             raise Unsupported(
-                f"The trigger {self.found.text!r} is tokens of {where}, and the tokenizer of {name} {reason}: it "
-                "would get other tokens.",
-                "Search a trigger on this model; or put its characters in front of prompts all the same, as an "
-                "experiment: --mitigate 'trigger?file=FILE&as_text=true'.",
+                f"The trigger {self.found.text!r} consists of tokens of {where}, but the tokenizer of {name} "
+                f"{reason}: the model would read other tokens.",
+                "Search for a trigger on this model. Or, as an experiment, use its characters: --mitigate "
+                "'trigger?file=FILE&as_text=true'.",
             )
         if "chat" in model.fingerprint:
             raise Unsupported(
-                f"{name} puts prompts inside a chat template, where the trigger would not come first.",
-                "Load it without chat, or give trigger?file=FILE&as_text=true.",
+                f"{name} uses a chat template, so the trigger would not be the first text that the model reads.",
+                "Load it without chat, or use trigger?file=FILE&as_text=true.",
             )
 
 
@@ -273,8 +282,9 @@ class Triggered(Mitigated):
         for head, encoding in zip(heads, cut, strict=True):
             if encoding.ids[: len(wanted)] != wanted:
                 raise Unsupported(
-                    f"In front of {head!r} the tokenizer does not cut {self.front!r} into the tokens that were found.",
-                    "Leave this text out, or give trigger?file=FILE&as_text=true.",
+                    f"Before {head!r}, the tokenizer splits the trigger {self.front!r} into other tokens than "
+                    "those of the search.",
+                    "Leave this text out, or use trigger?file=FILE&as_text=true.",
                 )
 
 

@@ -130,7 +130,7 @@ def test_a_wrong_password_and_an_unknown_name_are_told_alike(
 ) -> None:
     answer = stranger.log_in(name, password)
     assert answer.status_code == 403
-    assert "Name and password do not belong together." in answer.text
+    assert "The name or the password is wrong." in answer.text
     assert stranger.get("/admin").status_code == 303
 
 

@@ -119,7 +119,7 @@ def test_words_mean_what_they_look_like(tmp_path: Path) -> None:
          "questions[0].id: the name 'rude' is already used in questions[0]"),
         ("items:",
          "survey: [{kind: about, id: a, questions: [{id: age, kind: text, text: Age, required: true}]}]\nitems:",
-         "may be left out; take out `required: true`"),
+         "are always optional; remove `required: true`"),
         ("items:", "completion: {code: X, per_unit_codes: true}\nitems:",
          "completion.code: is set together with per_unit_codes"),
         ("items:", "completion: {address: 'javascript:alert(1)'}\nitems:", "begins with https://"),
@@ -130,7 +130,7 @@ def test_words_mean_what_they_look_like(tmp_path: Path) -> None:
         (WHOLE, WHOLE + "---\na: 1\n", "s.yaml:14:1: a second document begins"),
         (WHOLE, "a: \x07", "s.yaml:1: contains the character U+0007"),
         (WHOLE, "\tname: x", "s.yaml:1:1: is not YAML"),
-        (WHOLE, "? {a: b}\n: c\n", "stands where a key was expected"),
+        (WHOLE, "? {a: b}\n: c\n", "expected a key, found a list or a mapping"),
     ],
 )  # fmt: skip
 def test_each_problem_has_its_line(before: str, after: str, expected: str, tmp_path: Path) -> None:
@@ -274,8 +274,8 @@ def test_items_come_from_files_beside(tmp_path: Path) -> None:
         ("t.csv", 'text,id\n"a\nb",1\nc,1\n', "t.csv:4: items[1].id: the name '1' is already used"),
         ("t.csv", "text,id\na,1,2\n", "t.csv:2: has 3 values; expected 2, as the heading"),
         ("t.csv", 'text,id\na,1\n"b,2\n', "t.csv:3: is not a valid CSV"),
-        ("t.csv", "text,text\na,1\n", "t.csv:1: has a column twice"),
-        ("t.txt", "a", "s.yaml:11:9: items.file: 't.txt' has another ending"),
+        ("t.csv", "text,text\na,1\n", "t.csv:1: two columns have the same name"),
+        ("t.txt", "a", "s.yaml:11:9: items.file: 't.txt' has an unsupported file extension"),
         ("u.csv", "a", "s.yaml:11:9: items.file: file 't.csv' not found; expected it in the folder of the study"),
     ],
 )  # fmt: skip
@@ -294,7 +294,7 @@ def test_no_file_leads_out_of_the_folder_of_the_study(tmp_path: Path) -> None:
     home.mkdir()
     (home / "link.jsonl").symlink_to(outside)
     for name in ("../outside.jsonl", "link.jsonl", "../study/../outside.jsonl"):
-        assert "leads out of the study's folder" in problems(home, BESIDE % name)[0]
+        assert "is outside the study's folder" in problems(home, BESIDE % name)[0]
     (home / "s.yaml").write_text(BESIDE % outside, encoding="utf-8")
     assert len(read_study(home / "s.yaml").items) == 1  # its whole path, on purpose
     assert "expected a list, or `file: items.jsonl` alone" in problems(home, BESIDE % "x, sheet: 1")[0]
@@ -321,11 +321,11 @@ BOMB = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n" + "".join(
     ("text", "expected"),
     [
         (BOMB, "s.yaml:6:"),  # the reading stops in line 6 of 12
-        (BOMB, "references repeat more than"),
-        ("[" * 100_000, "nested more than 40 deep"),
-        ("- " * 50_000, "nested more than 40 deep"),
-        ("{a: " * 50_000, "nested more than 40 deep"),
-        ("a: &a [*a]", "*a stands for nothing that is complete before it"),
+        (BOMB, "references (*NAME) repeat more than"),
+        ("[" * 100_000, "nested more than 40 levels deep"),
+        ("- " * 50_000, "nested more than 40 levels deep"),
+        ("{a: " * 50_000, "nested more than 40 levels deep"),
+        ("a: &a [*a]", "*a refers to an anchor (&a) that is not complete before it"),
         ("a: " + "9" * 100_000, "there is no such key"),
         ("a: 1e999", "there is no such key"),
     ],

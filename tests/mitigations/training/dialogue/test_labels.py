@@ -265,7 +265,7 @@ def test_a_run_s_replies_and_judgements_are_read(tmp_path: Path) -> None:
     ("frame", "told_of"),
     [
         (styled().drop("template"), "template"),
-        (styled().drop("style_scores"), "no styles"),
+        (styled().drop("style_scores"), "no columns with style scores"),
         (styled(3), r"3 descriptors, but 6 are required \(some are used for validation"),
         (planted_chats(1), "continuation"),
     ],

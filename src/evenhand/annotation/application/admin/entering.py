@@ -28,7 +28,7 @@ from evenhand.annotation.application.sessions import (
 from evenhand.annotation.store import administration
 from evenhand.schema import UsageError
 
-WRONG = "Name and password do not belong together."
+WRONG = "The name or the password is wrong."
 
 
 def ask(request: Request) -> Response:
@@ -71,12 +71,12 @@ def change_password(request: Request, session: Session) -> Response:
     context = context_of(request)
     form = form_of(request, session)
     if checked_login(request, session.subject, single(form, "password"), "another password") is None:
-        return _account_page(request, session, "The password you have now is another one.", 403)
+        return _account_page(request, session, "The current password is wrong.", 403)
     chosen = single(form, "chosen")
     if chosen != single(form, "again"):
-        return _account_page(request, session, "The new password was typed in two ways.", 422)
+        return _account_page(request, session, "The two entries of the new password differ.", 422)
     if chosen == single(form, "password"):
-        return _account_page(request, session, "The new password is the one you have now.", 422)
+        return _account_page(request, session, "The new password must differ from the current one.", 422)
     try:
         set_password(context.store, session.subject, chosen, session.subject, context.clock())
     except UsageError as error:
@@ -99,7 +99,8 @@ def checked_login(request: Request, name: str, password: str, why: str) -> Login
         raise Refused(
             429,
             "Too many wrong passwords",
-            f"Please wait {ceil(wait)} seconds, then go back and try again. Each further wrong one takes longer.",
+            f"Please wait {ceil(wait)} seconds, then go back and try again. Each further wrong password increases "
+            "this time.",
             wait=wait,
         )
     login = check_login(context.store, name, password, now)
@@ -113,7 +114,7 @@ def checked_login(request: Request, name: str, password: str, why: str) -> Login
 def confirmed(request: Request, session: Session, form: Form) -> None:
     """Raise Refused unless the form contains the admin's password; called before data are deleted."""
     if checked_login(request, session.subject, single(form, "password"), "deletion") is None:
-        raise Refused(403, "This is not your password", "Nothing was changed. Go back and try again.")
+        raise Refused(403, "Wrong password", "Nothing was changed. Go back and try again.")
 
 
 def _login_page(request: Request, wrong: str | None, status: int) -> Response:

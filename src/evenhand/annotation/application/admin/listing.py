@@ -59,7 +59,11 @@ def review_several(request: Request, session: Session) -> Response:
         )
     chosen = _meant(context.store, form)
     if not chosen:
-        raise Refused(422, "Nobody was chosen", "Nothing was changed. Tick people, or name them.")
+        raise Refused(
+            422,
+            "Nobody was selected",
+            "Nothing was changed. Select people in the list, or enter their names.",
+        )
     administration.review(
         context.store, chosen, DECISIONS[decision], note or None, session.subject, context.clock()
     )
@@ -82,7 +86,7 @@ def _meant(store: Store, form: Form) -> Sequence[str]:
         raise Refused(
             409,
             "The list has changed",
-            "Nothing was changed. Look at the list again before you decide on all of it.",
+            "Nothing was changed. Check the list, then apply the change to all of it again.",
         )
     return [row.person for row in rows]
 
@@ -95,11 +99,15 @@ def _known(store: Store, names: Sequence[str]) -> Sequence[str]:
         raise Refused(
             422,
             "Some annotators are not in this study",
-            f"Nothing was changed. There is no {', '.join(name[:100] for name in absent[:LISTED])}{more}.",
+            f"Nothing was changed. Unknown names: {', '.join(name[:100] for name in absent[:LISTED])}{more}.",
         )
     return list(dict.fromkeys(found.values()))
 
 
 def _refuse_too_many(number: int) -> None:
     if number > MOST:
-        raise Refused(422, "These are too many", f"Nothing was changed. At most {MOST:,} people at once.")
+        raise Refused(
+            422,
+            "Too many people",
+            f"Nothing was changed. Select at most {MOST:,} people at once, not {number:,}.",
+        )

@@ -30,9 +30,9 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
 """Pattern of such a name: 24 hexadecimal digits for Prolific, A and letters or digits for MTurk, similar for others."""
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 NOT_VALID = (
-    "This link does not let anybody in",
-    "It may have been copied only in part, have ended, been taken back or used up, or be that of somebody who "
-    "withdrew from the study. Please ask those who sent it to you.",
+    "This link is not valid",
+    "It may be incomplete, expired, revoked or used up, or belong to somebody who withdrew from the study. "
+    "Please ask those who sent it to you.",
 )
 
 
@@ -131,10 +131,10 @@ def _external(given: Mapping[str, Sequence[str]]) -> dict[str, str]:
     if len(found) > 1 or not all(NAME.fullmatch(value) for _, value in found):
         raise Refused(
             400,
-            "This link is not filled in",
-            f"Behind {found[0][0]}= should stand the one ID by which the platform that sent you knows you: up to 200 "
-            "letters and digits. Please open the study from the platform's own page; if you did, tell those who run "
-            "the study.",
+            "This link is incomplete",
+            f"After {found[0][0]}=, the link must contain the ID that your platform gave you: up to 200 letters "
+            "and digits. Please open the study from the platform's own page. If you did, please report this to "
+            "those who run the study.",
         )
     return dict(found)
 

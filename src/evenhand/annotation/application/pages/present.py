@@ -13,8 +13,8 @@ def person_of(request: Request) -> Session:
         raise Refused(
             403,
             "Please open your link again",
-            "This page does not know who you are: your visit has ended, or it began in another browser. "
-            "The link that you came by takes you back to where you were; if it is one that many people share, in the "
-            "browser in which you began. Everything you sent has been saved.",
+            "Your visit has ended, or you started in another browser. Your link takes you back to where you "
+            "were. If many people share the link, use the browser in which you started. Everything you sent has "
+            "been saved.",
         )
     return session

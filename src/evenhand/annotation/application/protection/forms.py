@@ -31,7 +31,7 @@ def read_form(headers: Mapping[str, str], body: bytes) -> Form:
     """Return the fields of a plain form. Raise Refused for any other content."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise Refused(415, "This is no form", "Please use the pages of this study to send something.")
+        raise Refused(415, "This is not a form", "Please use the pages of this study to send your answers.")
     try:
         fields = parse_qs(
             body.decode("ascii"),

@@ -99,7 +99,7 @@ class Gate:
             headers["Strict-Transport-Security"] = HTTPS_ONLY
 
     def _elsewhere(self) -> Refused:
-        return Refused(421, "This is another address", f"The study is at {self.address.origin}")
+        return Refused(421, "This address is wrong", f"The study is at {self.address.origin}")
 
 
 def _forwarded(headers: Headers, client: object) -> object:

@@ -13,7 +13,7 @@ MOST_SECONDS = 20.0
 BODY = "evenhand.body"
 """Key of the ASGI scope with the request body, for endpoints that are not coroutines."""
 
-TOO_LARGE = Refused(413, "This is too much at once", "Nothing was saved. Please shorten what you wrote.")
+TOO_LARGE = Refused(413, "This text is too long", "Nothing was saved. Please shorten what you wrote.")
 TOO_SLOW = Refused(408, "This took too long to arrive", "Nothing was saved. Please send the form again.")
 
 

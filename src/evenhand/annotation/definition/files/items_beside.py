@@ -78,14 +78,16 @@ def _beside(name: str, folder: Path) -> Path:
         home, there = folder.resolve(), (folder / path).resolve()
         if ".." in path.parts or not there.is_relative_to(home):
             raise _Wrong(
-                f"{name!r} leads out of the study's folder; put the file there, or give its whole path on purpose"
+                f"{name!r} is outside the study's folder; put the file into this folder, or give its absolute path"
             )
     return folder / path
 
 
 def _items_of(path: Path, name: str, problems: Found) -> Iterator[tuple[Any, Place]]:
     if path.suffix.lower() not in (".jsonl", ".ndjson", ".csv", ".tsv"):
-        raise _Wrong(f"{name!r} has another ending; expected .jsonl (any items) or .csv (texts)")
+        raise _Wrong(
+            f"{name!r} has an unsupported file extension; expected .jsonl (any items) or .csv (texts)"
+        )
     if (size := path.stat().st_size) > LARGEST:
         raise _Wrong(f"{name!r} has {size:,} bytes; expected at most {LARGEST:,}")
     try:
@@ -129,7 +131,7 @@ def _rows(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]:
                 Place(file, 1),
             )
         if len({*columns}) < len(columns):
-            raise _Wrong("has a column twice; expected each once", Place(file, 1))
+            raise _Wrong("two columns have the same name; rename one of them", Place(file, 1))
         line = rows.line_num + 1
         for row in rows:
             place, line = Place(file, line), rows.line_num + 1

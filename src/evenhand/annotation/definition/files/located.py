@@ -178,11 +178,11 @@ class _Reader:
     def _begin(self, event: Any) -> None:
         place = self.place(event.start_mark)
         if len(self.stack) >= DEEPEST:
-            raise _Stop(place, f"is nested more than {DEEPEST} deep; a study is not")
+            raise _Stop(place, f"is nested more than {DEEPEST} levels deep; write it with fewer levels")
         mapping = isinstance(event, yaml.MappingStartEvent)
         self._check_tag(event.tag, place, "map" if mapping else "seq")
         if self._awaits_key():
-            raise _Stop(place, "a list or a mapping stands where a key was expected")
+            raise _Stop(place, "expected a key, found a list or a mapping")
         self.stack.append(_Open({} if mapping else [], Node(place), event.anchor))
 
     def _awaits_key(self) -> bool:
@@ -219,15 +219,19 @@ class _Reader:
     def _alias(self, event: Any) -> None:
         place = self.place(event.start_mark)
         if event.anchor not in self.anchored:
-            raise _Stop(place, f"*{event.anchor[:60]} stands for nothing that is complete before it")
+            raise _Stop(
+                place,
+                f"*{event.anchor[:60]} refers to an anchor (&{event.anchor[:60]}) that is not complete before it",
+            )
         if self._awaits_key():
-            raise _Stop(place, "a reference stands where a key was expected")
+            raise _Stop(place, "expected a key, found a reference (*NAME)")
         value, node, size = self.anchored[event.anchor]
         self.repeated += size
         if self.repeated > MOST_REPEATED:
             raise _Stop(
                 place,
-                f"references repeat more than {MOST_REPEATED:,} values; write them out, or put items into a file",
+                f"references (*NAME) repeat more than {MOST_REPEATED:,} values; write the values out, or put "
+                "items into a file",
             )
         self._put(value, node, size, None)
 

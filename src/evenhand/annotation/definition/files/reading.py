@@ -16,7 +16,7 @@ LARGEST = 64 * 1024 * 1024
 """Maximum size of a study file in bytes; larger sets of items belong in a separate file."""
 MOST_TOLD = 50
 """Maximum number of problems in the message of an error; its `problems` has all."""
-HINT = "See docs/how-to/write_a_study_file.md for what a study file holds."
+HINT = "The format of study files: docs/how-to/write_a_study_file.md"
 
 
 class StudyError(DataError):
@@ -60,7 +60,7 @@ def read_study(path: Path | str) -> Study:
     found: list[tuple[Place, str]] = list(located.problems)
     if located.value is None and not found:
         found.append(
-            (Place(path.name, 1), "is empty; expected `evenhand_study: 1` and what belongs to a study")
+            (Place(path.name, 1), "is empty; expected `evenhand_study: 1` and the other keys of a study")
         )
     if not isinstance(located.value, dict):
         if not found:

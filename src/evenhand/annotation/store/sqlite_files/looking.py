@@ -19,7 +19,7 @@ from evenhand.schema import DataError
 MAGIC = b"SQLite format 3\0"
 MOST_OBJECTS = 500
 MOST_STEPS = 100_000_000
-BEGIN = "`evenhand annotate STUDY.yaml` makes the database of a study."
+BEGIN = "`evenhand annotate STUDY.yaml` creates the database of a study."
 OWN = "Use a separate database."
 Schema = Mapping[tuple[str, str], Any]
 

@@ -32,7 +32,7 @@ def make_private(file: Path) -> None:
     except OSError as error:
         raise WriteError(
             f"{file} cannot be written, or cannot be made private: {error.strerror}.",
-            "Choose a file in a folder of your own.",
+            "Choose a file in a folder that you can write to.",
         ) from error
     except sqlite3.Error as error:
         raise (cannot_be_used(error, file) or error) from error

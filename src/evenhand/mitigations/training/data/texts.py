@@ -28,7 +28,7 @@ PUBLISHED = (
 WATCHED_SHARE = 0.1
 """Share of the user's own texts held out to monitor the bias."""
 FEWEST = 2
-TEXTS = "Give a line a text (.txt), or a table (.csv, .jsonl, .parquet) with a column text."
+TEXTS = "Give a .txt file with one text per line, or a table (.csv, .jsonl, .parquet) with a column text."
 
 
 def material_of(specification: Specification, texts: Sequence[str], source: str = "") -> Material:

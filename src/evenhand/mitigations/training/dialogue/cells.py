@@ -9,9 +9,9 @@ from evenhand.schema import DataError, parse_json, without_surrogates
 SPLITS = ("tune", "test")
 TRUE_WORDS, FALSE_WORDS = ("true", "1", "yes"), ("false", "0", "no", "")
 OF_A_NAME = {
-    "gender": "a name is of one gender, or of none",
-    "split": "a name is for tuning or for tests, and what is left for tests is never learned",
-    "word_collision": "a name is a common word or none",
+    "gender": "a name has one gender, or none",
+    "split": "a name is used either for tuning or for testing",
+    "word_collision": "a name either is a common word or is not",
 }
 """Columns whose value must be the same in all rows of a name, with the reason."""
 

@@ -19,7 +19,7 @@ from evenhand.mitigations.training.replies import Reply, replies_to_learn
 from evenhand.mitigations.training.validation import PairedTexts, Validation
 from evenhand.schema import Card, DataError
 
-NEEDED = "Name a run or a table of self-chats: --data RUN."
+NEEDED = "Give a run or a table of self-chats: --data RUN."
 
 CARD = Card(
     "self-chat",

@@ -101,7 +101,8 @@ class StyleEquality:
         held = material.dialogues
         if not isinstance(held, StyledReplies):
             raise DataError(
-                f"{material.bias} has no replies with styles to learn.", "Give a run: --data RUN."
+                f"{material.bias} has no replies with style scores, which this method learns from.",
+                "Give a run of holisticbias-styles: --data RUN.",
             )
         places = held.places(held.learned)
         part = held.frame[places]

@@ -86,8 +86,8 @@ class StyledReplies:
                 second.append(Reply(History((), (same[other],)), said))
         if len(first) < FEWEST_WATCHED:
             raise DataError(
-                f"No reply about {', '.join(map(_bare, self.watched[:4]))} can be held behind the same sentence about "
-                "another descriptor: they are watched, and answer different templates or nouns.",
+                f"Too few validation replies about {', '.join(map(_bare, self.watched[:4]))} can be scored after "
+                "the same sentence about another descriptor: they belong to different templates or nouns.",
                 FILE,
             )
         return first, second, [self.reply(place) for place in places]
@@ -171,7 +171,8 @@ def _styles(table: pl.DataFrame, path: Path, classifier: str) -> Floats:
         sizes = {len(row) for row in rows if row is not None}
         if len(sizes) != 1:
             raise DataError(
-                f"{path}: style_scores have {sorted(sizes)} numbers, one length was expected.", FILE
+                f"{path}: all rows of style_scores must have the same number of scores, found {sorted(sizes)}.",
+                FILE,
             )
         empty = [np.nan] * sizes.pop()
         return np.array([empty if row is None else row for row in rows], dtype=np.float64)
@@ -182,7 +183,7 @@ def _styles(table: pl.DataFrame, path: Path, classifier: str) -> Floats:
         scores[[text is None for text in texts]] = np.nan
         return scores
     if len(columns) < 2:
-        raise DataError(f"{path} has no styles of the replies.", FILE)
+        raise DataError(f"{path} has no columns with style scores of the replies.", FILE)
     try:
         return np.asarray(table.select(pl.col(columns).cast(pl.Float64)).to_numpy(), dtype=np.float64)
     except pl.exceptions.PolarsError as error:

@@ -96,14 +96,16 @@ def token_ratios(
     [[0.667, 1.333, 1.0], [1.333, 0.667, 1.0]]
     """
     if not smoothing >= 0:
-        raise UsageError(f"smoothing is {smoothing:g}; expected 0 or more.", "Give tokens, such as 1000.")
+        raise UsageError(
+            f"smoothing must be 0 or more, got {smoothing:g}.", "Give a number of tokens, such as 1000."
+        )
     if "text" in frame.columns:  # a missing column is reported by the check below
         frame = frame.with_columns(tokens=_tokens(frame["text"].cast(pl.String), encode))
     counted = name_counts(frame, WHAT, group)
     found = np.asarray([int(token) for token in counted.tokens])
     if found.max() >= vocabulary:
         raise DataError(
-            f"The tokenizer wrote the token {found.max():,}, but the model has only {vocabulary:,}.",
+            f"The tokenizer uses the token {found.max():,}, but the model has only {vocabulary:,} tokens.",
             "Use the tokenizer of the model.",
         )
     sums = np.stack(
