@@ -101,7 +101,7 @@ def stated_without_effect(rates: np.ndarray, prompts: int, samples: int, icc: fl
 def test_in_the_same_prompts_the_stated_effect_is_found_in_four_of_five_sets(
     groups: int, prompts: int, samples: int, base: float
 ) -> None:
-    """A rate near 0 or 1 cannot change much, so the difference varies between prompts (before: 50 to 65 %)."""
+    """A rate near 0 or 1 cannot change much, so the difference varies between prompts (before: 56 to 72 %)."""
     without = np.full(groups, base)
     one, spread = stated_without_effect(without, prompts, samples, 0.4, 40)
     rng = np.random.default_rng(6)
@@ -113,7 +113,7 @@ def test_in_the_same_prompts_the_stated_effect_is_found_in_four_of_five_sets(
         named += q <= 0.05 and found.differences.low[0] > 0 and not any(found.obstacles)
     half = planted(without, Plant("half", float(spread)))
     seen = [compare_units(answered(rng, half, prompts, samples, 0.4)).axis_p <= 0.05 for _ in range(150)]
-    assert 0.7 <= named / 150 <= 0.92
+    assert 0.7 <= named / 150 <= 0.95
     assert 0.7 <= np.mean(seen) <= 0.95
 
 
