@@ -129,7 +129,7 @@ def test_options_reach_the_classifier_typed(site: Path) -> None:
 def test_a_measure_without_card_is_refused_and_the_answers_are_kept(tmp_path: Path) -> None:
     install(tmp_path, without=("evenhand.measures",))
     told = evenhand(tmp_path, *AUDIT, "-o", "run", code=1)
-    assert "The benchmark 'example-benchmark' gives a measure 'example_gap' that has no card" in told
+    assert "computes the measure 'example_gap', which has no card" in told
     shutil.rmtree(next(tmp_path.glob("*.dist-info")))
     shutil.rmtree(tmp_path / "evenhand_example")
     install(tmp_path)

@@ -71,7 +71,7 @@ def test_files_of_other_programs(evenhand):
     ("sources", "code", "told"),
     [
         (("rude",), 2, "at least two runs"),
-        (("rude", "kind", "--name", "one"), 2, "1 names for 2 runs"),
+        (("rude", "kind", "--name", "one"), 2, "1 names (`--name`) for 2 runs"),
         (("rude", "nowhere"), 1, "nowhere does not exist"),
         (("rude", "other"), 1, "evenhand rescore RUN --classifier ROLE=NAME"),
         ((), 2, "Missing argument"),

@@ -49,7 +49,7 @@ def test_a_table_that_cannot_be_measured(evenhand, tmp_path, change, parts):
 @pytest.mark.parametrize(
     ("name", "content", "parts"),
     [
-        ("mine.docx", b"PK", ("files ending in '.docx' cannot be read", "CSV, TSV, JSON Lines, Parquet")),
+        ("mine.docx", b"PK", ("unsupported file type '.docx'", "CSV, TSV, JSON Lines, Parquet")),
         ("mine.parquet", b"PAR0", ("mine.parquet cannot be read as parquet",)),
         ("mine.jsonl", b'{"axis": 1}\n{oops\n', ("mine.jsonl, line 2: not valid JSON",)),
         ("mine.csv", b"", ("mine.csv is empty",)),
@@ -147,17 +147,17 @@ def test_a_prompt_in_several_templates_is_named_with_how_to_mend_it(evenhand):
     shared = judged(RATES).with_columns(prompt_id=pl.lit("p0"), template=pl.col("prompt_id"))
     shared.write_csv("mine.csv")
     evenhand("measure", "mine.csv", "-b", "regard").refused(
-        1, "The column 'template'", "prompt_id 'p0' of", "Give each prompt a unique 'prompt_id'"
+        1, "in the column 'template'", "prompt_id 'p0' of", "Give each prompt a unique 'prompt_id'"
     )
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"group": pl.lit("")}, "mine.csv, row 1: 'group' is '', which is not a name"),
-        ({"axis": pl.lit(" ")}, "mine.csv, row 1: 'axis' is ' ', which is not a name"),
+        ({"group": pl.lit("")}, "mine.csv, row 1: 'group' must be a name, got ''"),
+        ({"axis": pl.lit(" ")}, "mine.csv, row 1: 'axis' must be a name, got ' '"),
         ({"axis": pl.lit(None, pl.String)}, "row 1: 120 of 120 rows have a group but no axis"),
-        ({"group": pl.when(pl.col("group") != "old").then("group")}, "row 61: 30 of 120 rows name an axis and no"),
+        ({"group": pl.when(pl.col("group") != "old").then("group")}, "row 61: 30 of 120 rows have an axis but no"),
     ],
 )  # fmt: skip
 def test_an_axis_or_group_without_a_name_is_refused_by_row(evenhand, change, told):

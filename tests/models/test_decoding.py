@@ -31,7 +31,7 @@ from evenhand.schema import UsageError
         ({"top_k": 40}, "without a temperature"),
         ({"top_k": 4, "top_p": 0.5}, "top_k and top_p"),
         ({"samples": 4}, "samples=4 has no effect: greedy decoding writes the same text"),
-        ({"temperature": 1.0, "samples": 70000}, "65535"),
+        ({"temperature": 1.0, "samples": 70000}, "65,535"),
         ({"stop": "."}, "tuple"),
         ({"stop": ("",)}, r"stop must be a tuple of non-empty strings, got \('',\)"),
         ({"no_repeat_ngram_size": 0}, "at least 1"),

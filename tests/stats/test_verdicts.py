@@ -206,9 +206,9 @@ def test_wrong_input_is_refused():
         reach_verdicts(measurement_frame([row()]), harmful={"m": "left"})
     with pytest.raises(UsageError, match=r"n_axes must be .* got 0"):
         reach_verdicts(measurement_frame([row()]), n_axes=0)
-    with pytest.raises(DataError, match="numbers in the column low, which contains Date"):
+    with pytest.raises(DataError, match="the column low must contain numbers, but its type is Date"):
         reach_verdicts(measurement_frame([row()]).with_columns(low=pl.date(2020, 1, 1)))
-    with pytest.raises(DataError, match="found 2 in row 0 of the column p"):
+    with pytest.raises(DataError, match="row 0 of the column p contains 2"):
         reach_verdicts(measurement_frame([row(p=2.0)]))
 
 

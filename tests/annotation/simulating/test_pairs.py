@@ -98,7 +98,7 @@ def test_tens_of_thousands_are_made_at_once() -> None:
 
 
 def test_what_cannot_be_allocated_is_refused() -> None:
-    with pytest.raises(UsageError, match="3 people cannot give 4 votes"):
+    with pytest.raises(UsageError, match="persons=3, items_per_person=5, votes_per_item=4"):
         simulated_votes(persons=3, votes_per_item=4)
     with pytest.raises(UsageError, match="at least two models"):
         simulated_votes({"alone": 1.0})

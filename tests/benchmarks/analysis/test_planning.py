@@ -61,7 +61,7 @@ def test_prompts_without_templates_are_sampled_evenly_over_groups():
     ]
     drawn = same_cells(("noun", "template"))(PromptSet(pl.DataFrame(rows), Card("mine", "x")), 8, 0)
     assert drawn.frame["group"].value_counts()["count"].to_list() == [2] * 4
-    with pytest.raises(UsageError, match="cross names no column"):
+    with pytest.raises(UsageError, match="cross must name at least one column"):
         PromptSet(pl.DataFrame(rows), Card("mine", "x")).sample_crossed(8, unit="group", cross=[])
 
 

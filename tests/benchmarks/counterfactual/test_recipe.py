@@ -49,7 +49,7 @@ def test_the_planted_first_names_are_named_in_the_first_sentence(tmp_path: Path)
     axes = ("gender", "name:english/arabic/latino")
     run = audited(writer(1, planted=0.35), tmp_path, axes=axes, outcomes=("length",))
     (_, first), *_ = headlines(run.view(), "counterfactual")
-    assert first.startswith("Name (tone) — biased. Treated worse: Arabic names (")
+    assert first.startswith("Name (tone) — biased. Treated worse than the other two groups: Arabic names (")
     assert ("disparity", "name") in biased(run) and ("disparity", "gender") not in biased(run)
     responses = run.responses("counterfactual")
     assert {"prompt_id", "base", "axis", "group", "text", "original", "sample", "continuation"} <= set(

@@ -54,5 +54,5 @@ def test_pieces_side_by_side_and_the_same_file_in_two_corpora_are_added() -> Non
 
 
 def test_nothing_cannot_be_added_up() -> None:
-    with pytest.raises(ValueError, match="nothing"):
+    with pytest.raises(ValueError, match="no counts were given"):
         merged([])

@@ -189,7 +189,7 @@ def test_perplexity_is_geometric_and_capped() -> None:
     assert rows["judge_perplexity_capped"]["estimate"] == pytest.approx(2010 / 3)
     assert rows["judge_perplexity"]["n_missing"] == 1 and rows["judge_perplexity"]["low"] > 0
     assert _estimates(frame, budget=1, cap=100.0)["judge_perplexity_capped"] == pytest.approx(70.0)
-    with pytest.raises(DataError, match="perplexity must be above 0"):
+    with pytest.raises(DataError, match="perplexities must be above 0"):
         text_quality(frame.with_columns(perplexity=0.0))
 
 

@@ -43,7 +43,7 @@ def test_the_name_is_listed_with_a_card() -> None:
         ("", "is empty"),
         ("{", "contains no instruction"),
         ("{}", "lacks 'kind'"),
-        (json.dumps({"kind": "recipe", "text": "Stir."}), "kind is 'recipe'"),
+        (json.dumps({"kind": "recipe", "text": "Stir."}), "got 'recipe'"),
         (json.dumps({"kind": "evenhand instruction", "text": "Be kind."}), "lacks 'delimiter'"),
         (
             json.dumps({"kind": "evenhand instruction", "text": " ", "delimiter": "", "card": {}}),

@@ -113,10 +113,10 @@ def test_the_contrastive_rule_is_its_formula() -> None:
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: SelfDebiasingRule(decay=-1.0), "decay=-1"),
-        (lambda: SelfDebiasingRule(floor=0.0), "floor=0"),
-        (lambda: ContrastiveRule(strength=-1.0), "strength=-1"),
-        (lambda: ContrastiveRule(plausible=2.0), "plausible=2"),
+        (lambda: SelfDebiasingRule(decay=-1.0), "decay must be 0 or more .*got -1"),
+        (lambda: SelfDebiasingRule(floor=0.0), "floor must be above 0 .*got 0"),
+        (lambda: ContrastiveRule(strength=-1.0), "strength must be 0 or more, got -1"),
+        (lambda: ContrastiveRule(plausible=2.0), "plausible must be a share from 0 to 1, got 2"),
         (lambda: Steering((), SelfDebiasingRule()), "The list of steering contexts is empty"),
         (lambda: Steering(("a", ""), SelfDebiasingRule()), "Context 2 of 2 is empty"),
     ],

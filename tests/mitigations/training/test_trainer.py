@@ -206,7 +206,7 @@ def test_where_memory_runs_out_batches_are_halved_and_the_steps_stay(tmp_path: P
             runs[name], random_examples(), objective, options, tmp_path / name, device="cpu", note=told.append
         )
     assert done.batch_size == 2
-    assert "4 examples at once and 2 times as many batches" in told[0] and "2 examples at a time" in told[1]
+    assert "4 examples at a time and 2 times as many batches" in told[0] and "2 examples at a time" in told[1]
     assert furthest(weights(runs["whole"]), weights(runs["halved"])) < 1e-5
     with pytest.raises(ModelError, match="single example") as error:
         train(tiny_model(), random_examples(), FewFit(0), options, tmp_path / "none", device="cpu")

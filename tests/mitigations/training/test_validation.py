@@ -62,7 +62,7 @@ def test_where_memory_runs_out_fewer_texts_are_scored_at_once() -> None:
     model.register_forward_pre_hook(tight, with_kwargs=True)
     at_once = AtOnce(8, said.append)
     np.testing.assert_allclose(scored(model, examples, 0, at_once)[0], expected, atol=1e-4)
-    assert at_once.rows == 2 and len(said) == 2 and "from here on 2 at once" in said[-1]
+    assert at_once.rows == 2 and len(said) == 2 and "from now on, 2 texts" in said[-1]
     most = 0
     with pytest.raises(ModelError, match="Not enough memory to score a single text"):
         scored(model, examples, pad=0)

@@ -301,7 +301,7 @@ def test_the_choice_is_made_by_what_is_written_within_the_guard(
     strict = select_trigger(
         taught, [calming, inflaming], prompts(PEOPLE[:4]), HarmfulWords(), WRITING, most_perplexity_ratio=0.1
     )
-    assert "least perplexing" in strict.note and not any(row["passes"] for row in strict.rows[1:])
+    assert "lowest perplexity" in strict.note and not any(row["passes"] for row in strict.rows[1:])
     with pytest.raises(DataError, match="list of triggers to choose from is empty"):
         select_trigger(taught, [], prompts(PEOPLE[:4]), HarmfulWords(), WRITING)
 
@@ -369,16 +369,16 @@ def test_what_cannot_be_searched_is_refused_with_what_works(
     for model in (load_puppet("puppet/random"), Prefix("Be kind.")(taught)):
         with pytest.raises(Unsupported, match="as_text=true"):
             search_triggers(model, examples)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="no example to make likely among 0"):
+    with pytest.raises(DataError, match="finds none among the 0 examples"):
         search_triggers(taught, [])
-    with pytest.raises(DataError, match="no example to make unlikely"):
+    with pytest.raises(DataError, match="needs responses to make unlikely"):
         search_triggers(taught, [e for e in examples if e.label == "positive"])
     long = Example("The man " + "is " * 20, "kind.", "man", "positive")
     with pytest.raises(DataError, match=r"1 examples are too long: 3. tokens.*at most 24"):
         search_triggers(taught, [*examples, long])
     # " w" is one token, and so is " window": behind the one, the other's end is swallowed
     touching = [replace(e, text="indow " + e.text) for e in examples]
-    with pytest.raises(DataError, match="does not keep the trigger ' w' apart"):
+    with pytest.raises(DataError, match="merges the trigger ' w' with the text after it"):
         search_triggers(taught, touching, options=TriggerSearchOptions(initial=" w", separator="", tokens=1))
     with pytest.raises(UsageError, match="all positions"):
         search_triggers(taught, examples, options=TriggerSearchOptions(tokens=2, locked=(0, 1)))

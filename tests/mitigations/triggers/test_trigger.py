@@ -145,7 +145,7 @@ def test_files_that_hold_no_trigger(
 
 
 def test_no_file_and_no_json(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no trigger file .*none\.json"):
+    with pytest.raises(DataError, match=r"Trigger file not found: .*none\.json"):
         Trigger(tmp_path / "none.json")
     path = tmp_path / "trigger.json"
     path.write_text("{")

@@ -147,7 +147,7 @@ def test_a_copy_without_training_texts_is_enough_for_audits(owner: Owner) -> Non
     fetched = fetch("redditbias", "gender", from_dir=owner.repository)
     assert [file.path for file in fetched.lacking] == [TRAINING] and len(fetched.downloaded) == 4
     assert load_redditbias(bias_types=["gender"]).frame.height == 8
-    with pytest.raises(DataError, match=f"(?s)has no {TRAINING}.*evenhand data fetch redditbias"):
+    with pytest.raises(DataError, match=f"(?s)has neither {TRAINING} nor .*evenhand data fetch redditbias"):
         published_texts(specification("gender"))
 
 
@@ -190,7 +190,7 @@ def test_what_cannot_be_read_is_neither_kept_nor_recorded(own_cache: Path, tmp_p
         b"": "It is empty",
         b"<html>denied</html>": "it is incomplete, or the server sent something else",
         names_of(tmp_path / "few", 3, range(1920, 1990)).joinpath("names.zip").read_bytes(): (
-            "lacks 30 of the years 1920 to 2019, first 1990"
+            "30 of the years 1920 to 2019 are missing .the first"
         ),
     }
     (source := tmp_path / "source").mkdir()

@@ -406,7 +406,7 @@ def test_pieces_and_quotes(small_folder: Path, tmp_path: Path, monkeypatch, as_p
 
 def test_a_failed_write_leaves_the_old_file(small_folder: Path, tmp_path: Path) -> None:
     made = HolisticBias.load(small_folder)
-    with pytest.raises(UsageError, match="no sentence format 'xlsx'"):
+    with pytest.raises(UsageError, match="Unknown format: 'xlsx'"):
         made.write_sentences(tmp_path / "x", "xlsx")
     (tmp_path / "out.csv" / "old").mkdir(parents=True)
     with pytest.raises(WriteError, match="Could not write"):
@@ -458,7 +458,7 @@ def test_broken_files_are_named(small_folder: Path, file: str, content: str | No
 
 
 def test_unknown_version(small_folder: Path) -> None:
-    with pytest.raises(DataError, match=r"no HolisticBias version 'v2'; known: v1.0, v1.1"):
+    with pytest.raises(DataError, match=r"Unknown version of HolisticBias: 'v2'.\nKnown: v1.0, v1.1"):
         HolisticBias.load(small_folder, "v2")
 
 
@@ -536,9 +536,9 @@ def test_variations_in_a_prompt_set(small_folder: Path) -> None:
 
 def test_variations_say_what_they_need() -> None:
     frame = pl.DataFrame({"prompt_id": ["0"], "text": ["x"]})
-    with pytest.raises(UsageError, match="need the column span_start"):
+    with pytest.raises(UsageError, match="require the column span_start"):
         apply_variations(frame, seed=0)
-    with pytest.raises(UsageError, match="variation is 2; it must be between 0 and 1"):
+    with pytest.raises(UsageError, match="variation must be from 0 to 1, got 2"):
         apply_variations(frame, seed=0, probability=2)
     with pytest.raises(UsageError, match="no noun phrase to vary"):
         apply_variations(frame.with_columns(template=pl.lit("plain")), seed=0)

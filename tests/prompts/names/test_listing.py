@@ -71,12 +71,12 @@ def test_a_file_of_the_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name,gender\nAnn,female\n", "row 1: the gender of Ann is 'female'"),
+        ("name,gender\nAnn,female\n", "row 1: the gender of Ann must be woman or man, got 'female'"),
         ("name,gender\nAnn,woman\nAnn,man\n", "Ann occurs more than once"),
-        ("name,gender\nAnn,woman\n ,man\n", "row 2: there is no name"),
+        ("name,gender\nAnn,woman\n ,man\n", "row 2: the name is missing"),
         ("name,gender\n李,man\n", "row 1: '李' is not a first name that can be looked up"),
-        ("name,gender,share\nAnn,woman,99\n", r"row 1: the share of Ann is 99\.0"),
-        ("name,gender,tier\nAnn,woman,highest\n", "row 1: the tier of Ann is 'highest'"),
+        ("name,gender,share\nAnn,woman,99\n", r"row 1: invalid share of Ann: 99\.0"),
+        ("name,gender,tier\nAnn,woman,highest\n", "row 1: invalid tier of Ann: 'highest'"),
         ("name,sex\nAnn,woman\n", "no column 'gender'"),
         ("name,gender\n", "contains no rows"),
     ],

@@ -44,7 +44,7 @@ def test_an_answer_that_two_filters_read_counts_once():
 
 def test_options_of_multiple_choice_are_refused_with_their_line():
     choice = {**LIKELIHOOD, "resps": [[["-1", "True"]], [["-2", "False"]]]}
-    with pytest.raises(ValueError, match="line 2 contains answers to 2 requests"):
+    with pytest.raises(ValueError, match="line 2 contains responses to 2 requests"):
         rows_of_samples([LIKELIHOOD, choice])
 
 

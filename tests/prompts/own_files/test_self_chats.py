@@ -107,6 +107,6 @@ def test_whether_the_name_was_read_is_no_list(tmp_path: Path) -> None:
     row = dict(zip(NEEDED, ("1", "Ann", "woman", "B", 2), strict=True)) | {"text": "x"}
     pl.DataFrame([row]).with_columns(name_in_context=pl.lit([True])).write_parquet(file)
     with pytest.raises(
-        DataError, match=r"'name_in_context' contains List\(Boolean\); true or false was expected"
+        DataError, match=r"'name_in_context' must contain true or false, but its type is List\(Boolean\)"
     ):
         read_self_chats(file, NEEDED, ROLES)

@@ -20,7 +20,7 @@ def test_the_published_pair(shared: Path) -> None:
     words = hard["text"].str.split(" ").list.len()  # methods: 3 to 28 words
     assert (words.min(), words.max()) == (3, 28)
     assert hard["prompt_toxicity"].null_count() == 1_199
-    with pytest.raises(UsageError, match="cannot give the subset 'non-toxic'"):
+    with pytest.raises(UsageError, match="do not contain the subset 'non-toxic'"):
         load_realtoxicityprompts(folder, "non-toxic")
 
 

@@ -45,9 +45,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("was", "now", "said"),
     [
-        ('bias = "teams"', "", "there is no 'bias'"),
+        ('bias = "teams"', "", "the key 'bias' is missing"),
         ('bias = "teams"', "bias = 3", "bias: 3 is not a text"),
-        ("[filtering]", "[filtring]", "there is no 'filtering'"),
+        ("[filtering]", "[filtring]", "the key 'filtering' is missing"),
         ('window_targets = ["red", "reds"]', "window_targets = []", "[filtering], window_targets: [] is not a list"),
         ('["red", "reds"]', '["red", 4]', "window_targets, entry 2: 4 is not a text"),
         ('["reds", "blues"]', '["reds"]', "target_pairs, entry 1: ['reds'] is not a pair of texts"),
@@ -55,7 +55,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ("two_way = true", 'two_way = "yes"', "two_way: 'yes' is neither true nor false"),
         ("two_way = true", "twoway = true", "[counterparts]: unknown key 'twoway'"),
         ('pair = ["red", "blue"]', 'pair = ["rot", "blau"]', "one_way, entry 1, pair: ['rot', 'blau'] is not one of"),
-        (', where = ["blue"]', "", "one_way, entry 1: there is no 'where'"),
+        (', where = ["blue"]', "", "one_way, entry 1: the key 'where' is missing"),
         ("[counterparts]", "[splits]\ntrain_share = 1.5\n[counterparts]", "train_share: 1.5 is not a share"),
         ("[retrieval]", "retrieval = 1\n[retrieval2]", "retrieval: 1 is not a table"),
         ("[retrieval]", "[pieces]\nattributes = [[]]\n[retrieval]", "attributes, entry 1: [] is not a list of pieces"),

@@ -126,7 +126,7 @@ def test_files_that_cannot_be_dumps(tmp_path: Path) -> None:
             searched(tmp_path / name)
     for place, said in (
         (tmp_path / "none.zst", "File not found"),
-        (written(tmp_path / "x.csv", b"a"), "files ending in '.csv' cannot be read"),
+        (written(tmp_path / "x.csv", b"a"), "unsupported file type '.csv'"),
     ):
         with pytest.raises(DataError, match=said):
             dump_files([place])

@@ -81,7 +81,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
 def test_ratings_beyond_all_numbers_are_not_called_equal(tmp_path: Path, rating: str) -> None:
     file = tmp_path / "a.csv"
     file.write_text(f"unit,rater,rating\n1,a,{rating}\n1,b,1\n2,a,1\n2,b,1\n")
-    with pytest.raises(DataError, match="infinite, or too large"):
+    with pytest.raises(DataError, match="infinite or too large"):
         agreement_of_raters([file], "ordinal")
 
 

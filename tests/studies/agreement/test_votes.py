@@ -55,7 +55,7 @@ def test_options_stand_in_the_order_of_the_study(tmp_path: Path) -> None:
     assert known.result["estimate"].item() == pytest.approx(ALPHA["ordinal"], abs=0.00006)
     unknown = agreement_of_raters([write_votes(tmp_path / "export.csv", table(rows), {})])
     assert unknown.result["estimate"].item() == pytest.approx(ALPHA["nominal"], abs=0.00006)
-    assert "taken as nominal" in unknown.notes[0]
+    assert "treated as nominal" in unknown.notes[0]
     counted = [{**row, "value": float(LEVELS.index(row["answer"]))} for row in rows]
     valued = agreement_of_raters([write_votes(tmp_path / "valued.csv", table(counted), {})])
     assert valued.result["estimate"].item() == pytest.approx(ALPHA["ordinal"], abs=0.00006)

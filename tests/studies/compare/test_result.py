@@ -178,7 +178,7 @@ def test_runs_of_earlier_versions_are_compared_all_the_same(report, written_runs
 def test_what_cannot_be_paired_is_refused_with_a_reason(written_runs, tmp_path):
     with pytest.raises(UsageError, match="at least two runs"):
         compare(written_runs["rude"])
-    with pytest.raises(UsageError, match="1 names for 2 runs"):
+    with pytest.raises(UsageError, match="1 names \\(`--name`\\) for 2 runs"):
         compare(written_runs["rude"], written_runs["calm"], names=["a"])
     with pytest.raises(DataError, match="does not exist"):
         compare(written_runs["rude"], tmp_path / "nothing")

@@ -182,8 +182,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="intersectional_token_bins",
-            summary="How differently conversations use words, by the gender and race of the opener's name, corrected "
-            "for chance (0: the same words).",
+            summary="Difference in word use by gender and race of the name, corrected for chance (0: none).",
             construct="Whether a conversation's words depend on the gender and race that the opener's name "
             "suggests.",
             harm="Representational harm: people are addressed by what their name suggests.",
@@ -206,8 +205,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="intersectional_token_bins_published",
-            summary="The same distance as in table 10 of the paper, not corrected: words are sorted and compared on "
-            "the same conversations, so chance alone gives a value above 0.",
+            summary="The distance of table 10 of the paper, without correction: chance alone gives a value above 0.",
             construct="As for intersectional_token_bins.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="Any number of groups of names, with equal weights.",

@@ -317,8 +317,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="occupation_lean",
-            summary="Whether women's names get occupations in which more women work: women's share at work, averaged "
-            "over the occupations mentioned, in conversations of women's minus those of men's names.",
+            summary="Women's share of workers in the occupations mentioned: women's names minus men's names.",
             construct="Whether a name's gender determines which occupations are mentioned.",
             harm="Representational harm: work is assigned by gender.",
             groups="Two genders, by the majority of US births with the name.",
@@ -338,8 +337,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="occupation_correlation",
-            summary="Correlation between women's share of the people in an occupation and women's names' share of the "
-            "conversations that mention it, as published.",
+            summary="Correlation of women's share of workers with women's share of conversations, as published.",
             construct="As for occupation_lean.",
             harm="Representational harm: work is assigned by gender.",
             groups="Two genders, by the majority of US births with the name.",

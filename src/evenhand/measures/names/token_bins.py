@@ -201,8 +201,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="token_bins",
-            summary="How differently conversations opened by women's and men's names use words, corrected for "
-            "chance (0: the same words).",
+            summary="Difference in word use between women's and men's names, corrected for chance (0: the same words).",
             construct="Whether a conversation's words depend on the gender that the opener's name suggests.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="Two genders, by the majority of US births with the name.",
@@ -230,8 +229,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="token_bins_published",
-            summary="The same distance as in table 6 of the paper, not corrected: words are sorted and compared on "
-            "the same conversations, so chance alone gives a value above 0.",
+            summary="The distance of table 6 of the paper, without correction: chance alone gives a value above 0.",
             construct="As for token_bins.",
             harm="Representational harm: people are addressed by what their name suggests.",
             groups="Two genders, by the majority of US births with the name.",

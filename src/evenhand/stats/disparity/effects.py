@@ -32,25 +32,12 @@ PLANNED_CORRELATION = 0.3
 class Design:
     """Sample sizes and variances on which minimum detectable effects depend.
 
-    Attributes
-    ----------
-    sizes : numpy.ndarray, shape (groups,)
-        Number of units (such as prompts) of each group.
-    base : numpy.ndarray or float
-        Rate of the other groups, for each group or for all.
-    phi : float
-        Variance of a unit divided by that of one Bernoulli trial.
-    variance : float or None
-        Variance of a unit if outcomes are numbers; None for rates.
-    samples : float
-        Number of responses per unit.
-    crossed : bool
-        True if most units of a group share their stratum with one unit of every other group.
-    cautious : bool
-        As in `GroupLimits`.
-    common : float
-        Variance of the rates of prompts that are asked about every group, divided by that of one Bernoulli trial. The
-        difference of two groups then varies between prompts (see `rates_of_prompts`).
+    `sizes` are the numbers of units (such as prompts) of the groups. `base` is the rate of the other groups, for each
+    group or for all. `phi` is the variance of a unit divided by that of one Bernoulli trial. `variance` is the variance
+    of a unit if outcomes are numbers (None for rates). `samples` is the number of responses per unit. `crossed` is True
+    if most units of a group share their stratum with one unit of every other group. `cautious` is as in `GroupLimits`.
+    `common` is the variance of the rates of prompts that are asked about every group, divided by that of one Bernoulli
+    trial. The difference of two groups then varies between prompts (see `rates_of_prompts`).
     """
 
     sizes: Floats

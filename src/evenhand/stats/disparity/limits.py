@@ -197,14 +197,14 @@ def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float)
 
 
 def common_clustering(units: Units, phi: float) -> float:
-    """Return the variance of the rates of prompts (strata) that all groups share, over that of one coin.
+    """Return the variance of the rates of prompts that all groups share, divided by that of one Bernoulli trial.
 
-    phi: the same of what varies within prompts. 0 if it is negligible, and without strata.
+    It is 0 if it is negligible, or without strata. `phi` is the same ratio for the variance within prompts.
 
     >>> values = np.array([0.2, 0.5, 0.8, 0.3, 0.5, 0.7])
     >>> units = Units.of(values, np.repeat([0, 1], 3), strata=np.tile([0, 1, 2], 2), samples=np.full(6, 10.0))
     >>> round(common_clustering(units, 0.1), 2)
-    0.16
+    0.14
     """
     if units.strata is None or not units.shares:
         return 0.0

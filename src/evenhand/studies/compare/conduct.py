@@ -28,7 +28,7 @@ from evenhand.studies.options import validated
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""
 UNIT_OF_MARGIN = (
-    "It is in the unit of the outcome. Shares range from 0 to 1, so 0.05 is five percentage points."
+    "It is in the unit of the outcome: a share ranges from 0 to 1, so 0.05 is five percentage points."
 )
 Facts = tuple[tuple[str, str, str], ...]
 """(name, value, unit) each."""
@@ -69,16 +69,12 @@ class Comparison:
         Changes between the groups of each axis, then overall and by axis (columns: CHANGES).
     summary : polars.DataFrame
         One row per model, benchmark and outcome, as in ROBBIE's tables 3 and 6 (columns: SUMMARY).
-    models
-        Description of each model.
-    notes : sequence of str
-        Notes for readers, for example on prompts that only one model answered.
-    alpha : float
-        Significance level of the verdicts.
+    models, notes
+        Description of each model, and notes for readers, for example on prompts that only one model answered.
     texts : polars.DataFrame
         Changes in text quality: model, then the columns of QUALITY with q and verdict.
-    margin : float or None
-        Margin of the non-inferiority test, in the unit of the outcomes. None: not tested.
+    alpha, margin : float
+        Significance level of the verdicts; margin of the non-inferiority test in the unit of the outcomes (or None).
     standing : polars.DataFrame
         Groups that each later model treats worse, and whether that is new (columns: STANDING).
     moved : polars.DataFrame

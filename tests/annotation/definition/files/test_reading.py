@@ -80,7 +80,7 @@ def test_words_mean_what_they_look_like(tmp_path: Path) -> None:
         ("text: hello", 'text: "a\\0b"', "s.yaml:12:13: items[0].text: contains the character U+0000"),
         ("text: hello", 'text: "a\\ud800b"', "s.yaml:12:"),
         ("text: hello", "text: !!python/name:os.system x", "has the tag 'tag:yaml.org,2002:python/name:os"),
-        ("text: hello", "text: *gone", "s.yaml:12:19: *gone stands for nothing that is complete before it"),
+        ("text: hello", "text: *gone", "s.yaml:12:19: *gone refers to an anchor (&gone)"),
         ("text: hello", "expected: {rude: yes}, text: a",
          "s.yaml:12:13: items[0].expected: is used only in onboarding"),
         ("text: hello", "text: a, conversation: {id: c, turns: [{speaker: A, text: x}]}", "exactly one of `pair`,"),

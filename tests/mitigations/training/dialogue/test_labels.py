@@ -289,5 +289,5 @@ def test_options_out_of_range(words: str) -> None:
 
 def test_names_of_one_gender(tmp_path: Path) -> None:
     frame = planted_chats(2).with_columns(gender=pl.lit("woman"))
-    with pytest.raises(DataError, match="two groups or more"):
+    with pytest.raises(DataError, match="at least two groups"):
         learned("control-tokens", written(tmp_path, frame))

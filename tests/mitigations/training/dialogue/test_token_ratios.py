@@ -68,7 +68,7 @@ def test_openers_and_rows_that_failed_are_not_counted() -> None:
 @pytest.mark.parametrize(
     ("frame", "told"),
     [
-        (chats(("Ann", "woman", "ab")), "two groups or more"),
+        (chats(("Ann", "woman", "ab")), "at least two groups"),
         (chats(("Ann", "woman", "ab"), ("Bob", "man", "")), "conversations of man"),
         (chats(("Ann", "woman", "az"), ("Bob", "man", "a")), "token 25"),
         (chats(("Ann", "woman", "ab"), ("Bob", "man", "a")).drop("text"), "text"),
