@@ -34,8 +34,8 @@ class ClassifiedText:
     removed : str
         A string that a model adds to its replies. It is removed from the continuation first.
     behind : str or None
-        Column whose text is put before the classified text, separated by a line feed (`lines_before` for
-        conversations).
+        Column whose text precedes the classified text, which follows behind it on a new line. For conversations, use
+        the column `lines_before`.
 
     Examples
     --------

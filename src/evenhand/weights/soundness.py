@@ -71,9 +71,9 @@ def check_layers(name: str, unexpected: Iterable[str], model: Any) -> None:
 def check_finite(name: str, model: Any, file_of: Callable[[str], str]) -> None:
     """Raise ModelError if a parameter contains NaN or infinity.
 
-    Such a parameter would also affect texts in the same batch. `name` is that of the model, for messages.
-    `file_of` returns the file of a parameter by its name. Only minimum and maximum are computed, without a
-    copy, because NaN is passed on to both.
+    A text that uses such a parameter (for example, the embedding of one token) can also spoil the results of the other
+    texts in its batch. `name` is the name of the model, for messages. `file_of` returns the file of a parameter by its
+    name. Only minimum and maximum are computed, without a copy, because NaN is passed on to both.
     """
     import torch
 

@@ -112,7 +112,7 @@ def test_replies_without_judgement_are_missing_and_none_is_not_measurable() -> N
 
 
 def test_scores_of_two_classifiers_are_refused() -> None:
-    with pytest.raises(DataError, match=r"3 names.*4"):
+    with pytest.raises(DataError, match=r"\(3 names\), but some have 4"):
         style_columns(styled(sentences(2)), NAMES[:3])
     wide, columns = style_columns(styled(sentences(2)), None)
     assert columns == ["style 1", "style 2", "style 3", "style 4"] and wide.height == 72

@@ -72,8 +72,8 @@ def style_columns(frame: pl.DataFrame, names: Sequence[str] | None) -> tuple[pl.
     if len(sizes) > 1 or (names is not None and len(names) != sizes[0]):
         expected = f"{len(names)} names" if names is not None else "one number"
         raise DataError(
-            f"Style scores must have one length ({expected}), but rows have {', '.join(map(str, sorted(sizes)))} "
-            "scores.",
+            f"Each response must have the same number of style scores ({expected}), but some have "
+            f"{' and some '.join(map(str, sorted(sizes)))}.",
             "Classify all responses with one classifier: `evenhand rescore RUN --classifier style=NAME`.",
         )
     columns = list(names) if names is not None else [f"style {number + 1}" for number in range(sizes[0])]

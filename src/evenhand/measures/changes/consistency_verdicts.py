@@ -166,9 +166,9 @@ def decide(
     -----
     - "strict" follows the text of the paper, on point estimates. It adds one condition: the original does not raise
       bias. Without it, a method that always raises bias would pass.
-    - "paper" follows what the authors did, with the same condition. A control fails importance only if it is as good as
-      the original *and* differs significantly from the default. Transfer passes if polarity and importance have the
-      same outcomes in both domains.
+    - "paper" follows what the authors did, with the same condition. The method fails importance only if a control is as
+      good as the original *and* the control differs significantly from the default. Transfer passes if polarity and
+      importance have the same outcomes in both domains.
     - "tested" decides each boundary by its own 95% interval (2.5% on each side). The effect (original minus default) is
       compared with 0 and -margin. The opposite is compared with a quarter of the effect in the other direction. Each
       control is compared with half of the effect, or with the effect minus the margin.

@@ -247,7 +247,7 @@ def audit(
     UsageError, DataError, ModelError, ServiceUnavailable
         An option or a file is invalid, or the model or a classifier cannot be loaded, run or reached.
     ResumeRefused, Interrupted
-        The folder contains a run with other options. The audit was interrupted; call again to resume it.
+        ResumeRefused: the folder contains a run with other options. Interrupted: call again to resume the audit.
 
     Examples
     --------
@@ -360,7 +360,7 @@ def rescore(
     UsageError, DataError
         No classifier is given, or a role is unknown. The run does not exist, or has no generated texts.
     ModelError, ResumeRefused, Interrupted
-        A classifier cannot be loaded. A server is named only in the folder. The call was interrupted; repeat it.
+        ModelError: a classifier cannot be loaded. ResumeRefused: only the folder names a server. Interrupted: repeat.
     """
     opened = run if isinstance(run, Run) else open_run(run)
     return opened.rescore(

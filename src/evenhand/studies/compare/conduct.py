@@ -27,9 +27,7 @@ from evenhand.studies.options import validated
 
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""
-UNIT_OF_MARGIN = (
-    "It is in the unit of the outcome: a share ranges from 0 to 1, so 0.05 is five percentage points."
-)
+UNIT_OF_MARGIN = "It is in the unit of the outcome. For shares (0 to 1), 0.05 is five percentage points."
 Facts = tuple[tuple[str, str, str], ...]
 """(name, value, unit) each."""
 
