@@ -42,7 +42,10 @@ def test_every_plant_is_found_from_a_table_alone(planted) -> None:
     assert lean["low"].item() > 10
     sentences = " ".join(planted.measured.judged.headlines["sentence"])
     assert "mention occupations in which more women work" in sentences
-    assert "(inferred from replies, name hidden) — biased" in sentences
+    assert (
+        "Gender (inferred from replies, name hidden) — biased. A classifier can infer the gender of the name"
+        in sentences
+    )
 
 
 def test_what_is_described_stands_beside_it_without_a_verdict(planted) -> None:
