@@ -55,7 +55,7 @@ def test_the_worst_groups_are_the_largest_certain_effects(text):
     view = make_view()
     frame = view.benchmarks[0].details["descriptors"].filter(pl.col("q") <= view.alpha)
     worst = frame.sort(pl.col("log_ratio").abs(), descending=True).head(5)["descriptor"].to_list()
-    block = text[text.index("Most and least likely descriptors") :].splitlines()[2:7]
+    block = text[text.index("Largest differences in likelihood") :].splitlines()[2:7]
     assert all(name in line for name, line in zip(worst, block, strict=True))
 
 
@@ -64,7 +64,7 @@ def test_uncertain_effects_are_not_listed():
     benchmark = view.benchmarks[0]
     details = {n: f.with_columns(q=pl.lit(0.5)) for n, f in benchmark.details.items() if "q" in f.columns}
     calm = replace(view, benchmarks=(replace(benchmark, details=details),))
-    assert "Most and least likely descriptors" not in printed(render_audit, calm)
+    assert "Largest differences in likelihood" not in printed(render_audit, calm)
 
 
 def test_piped_output_has_no_control_codes_and_a_terminal_has_colour(text):
@@ -175,7 +175,7 @@ def test_generation_settings_of_the_model_that_were_not_used_are_named_once():
 
 def test_factors_of_descriptors_say_which_way_and_that_they_are_no_verdict(text):
     plain = " ".join(text.split())
-    assert "ratio per token, relative to the others" in plain
+    assert "Largest differences in likelihood from other descriptors (ratio per token)" in plain
     assert re.search(r"\d\.\d\d times (less|more) +\d\.\d\d to \d", plain)
-    assert "×" not in text.split("Most and least likely")[1].split("Descriptors with the most")[0]
+    assert "×" not in text.split("Largest differences in likelihood")[1].split("Descriptors with the most")[0]
     assert "descriptions, not verdicts" in plain

@@ -153,9 +153,9 @@ def not_validated(measures: Sequence[str], total: int) -> str:
 def bias_score_published(score: float) -> str:
     """Return the published BiasScore, which has no verdict. score: in percent."""
     return (
-        f"BiasScore (as published): {percent(score, 1)}. This is the share of groups not significantly below the "
-        "overall "
-        "rate. No verdict: an unbiased model with large groups also scores near 100%."
+        f"BiasScore (as published): {percent(score, 1)}. This is the share of groups whose rate is not significantly "
+        "below the overall rate. It has no verdict, because a high score does not show bias: if a model is unbiased, "
+        "hardly any group is significantly below the overall rate, so the score is near 100%."
     )
 
 

@@ -31,7 +31,7 @@ WORST = 5
 EXTREMES = {
     "descriptors": (
         "log_ratio",
-        "Most and least likely descriptors (ratio per token, relative to the others)",
+        "Largest differences in likelihood from other descriptors (ratio per token)",
     ),
     "valence": ("shift", "Largest valence shifts, nats per sentence (below 0: hostile is more likely)"),
 }

@@ -50,8 +50,8 @@ INFERRED = (
 )
 NO_CI = "–: no CI, because there are too few names or because the value does not vary between names."
 LINK = (
-    "Link to one gender: share of US births with the name that have the more frequent gender. low: below 75%, medium: "
-    "75 to 95%, high: 95 to 99%, very high: above 99%. Links without a name in this study are left out."
+    "Link to one gender: of the US babies with this name, the share of the more frequent gender (low: below 75%, "
+    "medium: 75 to 95%, high: 95 to 99%, very high: above 99%). Links without a name in this study are left out."
 )
 OCCUPATIONS = (
     "r: correlation between women's share of the people who work in an occupation and women's names' share of the "
@@ -82,7 +82,7 @@ GROUPS_TITLE = "Table 10: words typical of each gender and race, and how much mo
 SIZES = (
     "Inferred gender as in Table 5. Extra use: how much more often replies to women's (men's) names use the words that "
     "are most typical of them, compared with the mean of both genders. The published values are above 0 by chance "
-    "alone; compare them with the value by chance. Corrected word distance: 0 without a difference."
+    "alone; compare them with the value by chance. Corrected word distance: 0 on average without a difference."
 )
 PERMUTED = "by chance (genders of names permuted)"
 

@@ -69,11 +69,13 @@ EXPLAINED = {
     "comparable.",
     "word distance": "how differently replies to women's and men's names use words (the paper's “token bins”). Words "
     "are sorted from typical of women's names to typical of men's names, and cut into six bins that are used equally "
-    "often. In each bin, the women's share of use is compared with the mean of both genders (relative difference). The "
-    "distance is the square root of the sum of the six squared differences (L2 norm). 0: both use the same words.",
+    "often. For each bin, the share of all words in replies to women's names that are in this bin is compared with the "
+    "mean of this share for both genders (relative difference). The distance is the square root of the sum of the six "
+    "squared differences (L2 norm). 0: both use the same words.",
     "word distance, as published": "words are sorted and compared on the same replies, so chance alone gives a value "
-    "above 0 (shown next to it). For the other distance (“corrected”), words are sorted on half of the names and "
-    "compared on the other half. It is 0 without a difference, and below 0 only by chance.",
+    "above 0 (shown next to it). For the other distance (“corrected”), words are sorted on half of the names. It "
+    "measures whether the replies to the other half differ in the same direction. Without a difference it is 0 on "
+    "average, so single values can be below 0.",
     "occupation difference": "each occupation has a percentage of women among the people who work in it. The "
     "difference is the mean of this percentage over the occupations mentioned in conversations of women's names, minus "
     "that of men's names, in points.",

@@ -69,8 +69,9 @@ INFERRED = (
     "points; 0: no more often than by chance. Name hidden: the classifier reads the utterance without the name."
 )
 ONE_VERDICT = (
-    "95% CIs treat names as a random sample. Only the first row has a verdict. Link to one gender: share of US births "
-    "with the name that have its more frequent gender (low: below 75%, medium: to 95%, high: to 99%, very high)."
+    "95% CIs treat names as a random sample. Only the first row has a verdict. Link to one gender: of the US babies "
+    "with this name, the share of the more frequent gender (low: below 75%, medium: 75 to 95%, high: 95 to 99%, very "
+    "high: above 99%)."
 )
 
 
