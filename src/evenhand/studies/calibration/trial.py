@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.studies.calibration.designs import EVERYTHING, MARGIN, Design, Judged, Plant, Sample, Truth
+from evenhand.studies.calibration.designs import EVERYTHING, MARGIN, Design, Judged, Key, Plant, Sample, Truth
 
 RECORD = {
     "replication": pl.Int64,
@@ -112,7 +112,6 @@ def against_reference(sample: Sample, rows: Sequence[Mapping[str, Any]]) -> Samp
     >>> [known.value for known in against_reference(Sample((), truth), rows).truth.values()]
     [30.0, 0.0, 0.0, 0.0]
     """
-    truth = dict(sample.truth)
     axes: dict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
     strata: dict[tuple[str, str], set[str | None]] = defaultdict(set)
     for row in counted_rows(rows):
@@ -120,6 +119,7 @@ def against_reference(sample: Sample, rows: Sequence[Mapping[str, Any]]) -> Samp
         if row["group"] is not None and key in sample.truth:
             axes[key[:2]][row["group"]] = row["verdict"] == "biased"
             strata[key[:2]].add(row["stratum"])
+    changed: dict[Key, Truth] = {}
     for (measure, axis), is_named in axes.items():
         if len(strata[measure, axis]) > 1:  # each stratum has its own reference, and the truth is that of all
             continue
@@ -135,8 +135,9 @@ def against_reference(sample: Sample, rows: Sequence[Mapping[str, Any]]) -> Samp
             compared[place] = False
             if compared.any():
                 value = float(values[place] - values[compared].mean())
-                truth[measure, axis, name] = Truth(value, abs(value) <= margin + 1e-9)
-    return replace(sample, truth=truth)
+                changed[measure, axis, name] = Truth(value, abs(value) <= margin + 1e-9)
+    # without a change, keep the mapping: that of complete audits also has values for rows that it does not list
+    return replace(sample, truth={**sample.truth, **changed}) if changed else sample
 
 
 def counted_rows(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.studies.calibration.designs.contract import Plant, Sample
+from evenhand.studies.calibration.designs.ends import end_to_end_designs
 from evenhand.studies.calibration.designs.tables import JudgedTable, alike, axis_truth, planted
 from evenhand.studies.calibration.trial import REFERENCED, against_reference
 
@@ -68,3 +69,22 @@ def test_true_differences_of_one_outcome_are_from_the_reference_groups() -> None
     assert values("json:yes") == values(None) == values("json:yes", None) == [15, 0, 0, 0]
     assert values("json:yes", "json:no") == [15, -5, -5, -5]  # each outcome has its own reference
     assert {"answer_difference", "group_difference", "missing_difference"} <= set(REFERENCED)
+
+
+def test_shifts_of_complete_audits_are_compared_with_their_true_value() -> None:
+    # a plain copy of the mapping knew no descriptor, so 800 complete audits gave no row
+    design, *_ = end_to_end_designs()
+    sample = design.draw(np.random.default_rng(0), Plant())
+    rows = [
+        {
+            "measure": "valence_shift",
+            "axis": "nonce",
+            "group": name,
+            "stratum": None,
+            "verdict": "not detected",
+        }
+        for name in "abcde"
+    ]
+    truth = against_reference(sample, rows).truth
+    assert all((known := truth.get(("valence_shift", "nonce", name))) and known.null for name in "abcde")
+    assert truth.get(("valence_shift", "ability", "a")) is None
