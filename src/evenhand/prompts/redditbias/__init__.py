@@ -1,4 +1,4 @@
-"""RedditBias: its bias specifications, and the steps from comments of Reddit to pairs of phrases."""
+"""RedditBias: its bias specifications, the published pairs, and the steps that build pairs from Reddit comments."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Tables for people to label, and what they wrote into them: strings, blanks, second thoughts."""
+"""Write the table of phrases that annotators label, and read it with their labels."""
 
 import csv
 import io
@@ -9,11 +9,14 @@ import polars as pl
 from evenhand.schema import DataError, is_file, missing_columns, missing_file
 
 LABELS = ("bias_sent", "bias_phrase")
-"""Whether the comment is biased, and whether the phrase is, taken alone."""
+"""Columns of the labels: whether the comment is biased, and whether the phrase on its own is."""
 COLUMNS = ("id", "attribute_in_window", "comment", "phrase", *LABELS)
 TAKEN_AS = {"1": 1, "1.0": 1, "0": 0, "0.0": 0}
-"""Labels that count. The guidelines: sarcasm is 1, a question or somebody else's view restated is 0, and what needs
-more context, or cannot be decided, is left blank."""
+"""Labels that are used, with their values.
+
+The annotation guidelines label sarcasm 1, and questions and reports of somebody else's view 0. Annotators leave a label
+blank if they need more context or cannot decide.
+"""
 ANNOTATED = {
     "id": pl.String,
     "attribute_in_window": pl.Boolean,
@@ -29,7 +32,9 @@ EXPECTED = (
 
 
 def to_annotate(phrases: pl.DataFrame) -> pl.DataFrame:
-    """The table to be labelled: phrases as `filtering.phrases_of` gives them, with two empty columns.
+    """Return the table to be labelled: the phrases, with an empty column for each label.
+
+    phrases: a table from `filtering.phrases_of`.
 
     >>> empty = pl.DataFrame(schema={"id": str, "attribute_in_window": bool, "comment": str, "phrase": str})
     >>> to_annotate(empty).columns == list(COLUMNS)
@@ -74,9 +79,10 @@ def read_annotations(path: Path | str) -> pl.DataFrame:
 
 
 def label_counts(annotated: pl.DataFrame) -> pl.DataFrame:
-    """What was written how often, and as what it counts: column, label, count, taken_as (null: left out).
+    """Return how often each label was given, and the value it is read as.
 
-    annotated: as `read_annotations` gives it.
+    annotated: a table from `read_annotations`. Returns a table with the columns column (a name in LABELS), label (the
+    text that was written), count, and taken_as (1, 0, or null if the label is not used).
     """
     parts = [
         annotated.group_by(label=f"{name}_label")
@@ -89,9 +95,11 @@ def label_counts(annotated: pl.DataFrame) -> pl.DataFrame:
 
 
 def biased_phrases(annotated: pl.DataFrame) -> pl.DataFrame:
-    """The phrases labelled 1, with the phrase as comments_processed; repeated phrases stay, as published.
+    """Return the phrases that are labelled as biased (1).
 
-    Raises DataError where there is none, and for one that is empty.
+    annotated: a table from `read_annotations`. Returns a table with the columns id, attribute_in_window, comment,
+    comments_processed (the phrase), bias_sent and bias_phrase. Repeated phrases are kept, as in the published code.
+    Raises a DataError if no phrase is labelled as biased, or if such a phrase is empty.
     """
     biased = annotated.filter(pl.col("bias_phrase") == 1)
     if biased.is_empty():

@@ -1,6 +1,6 @@
-"""The bias specifications of RedditBias: who is compared, by which words, and the constants of its published code.
+"""Bias specifications of RedditBias: groups, search terms, replacement rules, and constants of the published code.
 
-Those of the five published types are in specifications/*.toml; a custom file has the same form.
+The five published types are in specifications/*.toml. A custom file has the same format.
 """
 
 import re
@@ -27,17 +27,17 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class OneWay:
-    """A pair of terms of which, in some texts, only the first is replaced by the second."""
+    """A pair that is replaced in one direction only (T1 by T2) in texts that contain certain strings."""
 
     pair: Pair
     """One of the target pairs."""
     where: tuple[str, ...]
-    """Strings that mark these texts. They may also occur inside words."""
+    """A text with any of these strings is replaced in one direction only. The strings also match inside words."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A token of GPT-2's vocabulary, which the published code names by its id."""
+    """A token of GPT-2's vocabulary. The published code refers to it by its id."""
 
     text: str
     """Text of the token, including a leading space; "" if the id is beyond the vocabulary."""
@@ -46,7 +46,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Misprint:
-    """A wrong token id in the published code: a comma was lost between the id and the following 0."""
+    """A wrong token id in the published code, where the comma between the id and the following 0 is missing."""
 
     published: int
     meant: int
@@ -56,7 +56,7 @@ class Misprint:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The tokens in the published losses; empty for types that were not published."""
+    """Tokens that the published debiasing losses use. Empty for a type that was not published."""
 
     lmd_targets: tuple[tuple[Piece, Piece], ...] = ()
     """Pairs (T1, T2) of the equalising loss (LMD)."""
@@ -96,17 +96,15 @@ class Specification:
     two_way: bool = False
     """True if T2 is also replaced by T1."""
     exceptions: tuple[OneWay, ...] = ()
-    """Pairs of a two-way type of which only T1 is replaced in some texts."""
+    """Pairs of a two-way type that are replaced in one direction only in some texts."""
     axis: str = ""
-    """Axis of `Counterfactuals` that has the groups under the same names. If set, its rules replace words instead of
-    the pairs.
-    """
+    """Axis of `Counterfactuals` with groups of the same names. If set, its rules replace the target pairs."""
     attribute_pairs: tuple[Pair, ...] = ()
     """Pairs (A1, A2) in the order of replacement."""
     single_targets: tuple[str, ...] = ()
-    """Words of which a comment must contain exactly one. Empty: no such filter."""
+    """Only comments that contain exactly one of these words are kept. Empty: all comments are kept."""
     keep_without_attribute: bool = True
-    """Keep phrases without an attribute in the table of phrases."""
+    """True if the table of phrases also contains phrases without an attribute."""
     train_share: float = 0.6
     """Share of the biased phrases that are used for training."""
     stratified: bool = True
@@ -116,7 +114,7 @@ class Specification:
     swapped_attributes_prefix: str = ""
     """Text before each line of the published training text with swapped attributes."""
     capitalised: tuple[str, ...] = ()
-    """Words with a capital letter in the published training text."""
+    """Words that are written with a capital letter in the published training text."""
     pieces: Pieces = Pieces()
 
     def stored_form(self) -> dict[str, Any]:

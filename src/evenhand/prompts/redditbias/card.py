@@ -1,4 +1,4 @@
-"""What the prompt sets of RedditBias state about themselves."""
+"""Cards of the RedditBias prompt sets: summary, groups, critique and source."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,8 +19,8 @@ def pairs_card(
 ) -> Card:
     """Return the card of the pairs of a split.
 
-    there, absent: bias types whose files were found, and not. unchecked: those of them without known checksums, each
-    with the day of its first fetch ("" of the user's own folder).
+    split: a key of WHAT. there, absent: bias types whose files were found and not found. unchecked: for each bias type
+    without known checksums, the day on which its files were first fetched ("" for a user's own folder).
     """
     known = "".join(f" {bias}: {known_since(since)}." for bias, since in (unchecked or {}).items())
     missing = (
@@ -43,7 +43,10 @@ def pairs_card(
 
 
 def built_card(split: str, built: Built) -> Card:
-    """Return the card of pairs that were built here."""
+    """Return the card of pairs that evenhand built from the user's comments.
+
+    split: a key of WHAT. built: the description of the build from `read_manifest`.
+    """
     card = pairs_card(split, [built.bias], [])
     return replace(
         card,
@@ -59,9 +62,9 @@ def built_card(split: str, built: Built) -> Card:
 
 
 def known_since(since: str | None) -> str:
-    """In words, how far it is known that files are the owners'.
+    """Return a phrase that states whether files were compared with the checksums of the published files.
 
-    since: as `first_fetched` gives it.
+    since: result of `first_fetched`: None if the checksums are known, else the day of the first fetch, or "".
     """
     if since is None:
         return "compared with the known checksums"
@@ -69,7 +72,10 @@ def known_since(since: str | None) -> str:
 
 
 def human_references_card(lines: int) -> Card:
-    """Return the card of the lines of the Language Model Perplexity."""
+    """Return the card of the human conversations with which RedditBias measures perplexity.
+
+    lines: number of lines.
+    """
     return dataset("redditbias").card(
         name="redditbias-humanref6k",
         summary=f"{lines:,} lines of human conversation, on which RedditBias measures perplexity.",

@@ -1,6 +1,6 @@
-"""Comments cleaned for annotation: as published, step by step in that order, and without what it breaks.
+"""Clean comments for annotation, by the published rules or by corrected ones.
 
-The time of each step is proportional to a comment's length, for any content.
+The time of each step is proportional to the length of the comment, whatever it contains.
 """
 
 import re
@@ -13,9 +13,12 @@ import polars as pl
 from evenhand.prompts.redditbias.markup import links_as_texts, unescaped, without_marks
 
 MOST_CHARACTERS = 150
-"""Cleaned comments are shorter than this."""
+"""Cleaned comments with this number of characters or more are left out."""
 LONGEST_COMMENT = 50_000
-"""Characters of a comment before it is cleaned. Reddit takes 10,000, which dumps write with up to 5 for one (&amp;)."""
+"""Maximum number of characters of a comment before it is cleaned.
+
+Reddit allows 10,000 characters, and a dump can need five characters for one of them (&amp;).
+"""
 
 Step = tuple[re.Pattern[str], str]
 
@@ -39,8 +42,12 @@ AFTER_LOWERING = (
     _step(r" rt "),
     _step(r"- "),
 )
-"""Characters are deleted behind the collapse of spaces, so that double spaces stay. The published rule
-for words with digits finds the same, and tries every letter of a word as their beginning."""
+"""Published steps after the conversion to lower case, in this order.
+
+Special characters are removed after white space is reduced, so double spaces can remain, as in the published code. The
+pattern for words with digits matches the same text as the published one, but is faster: the published pattern tries
+each letter of a word as the start of a match.
+"""
 CORRECTED = (
     _step(r"\b(?:https?://|www\.)\S+"),
     _step(r"(?<![\w@])@\w+"),

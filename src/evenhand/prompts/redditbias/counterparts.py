@@ -1,4 +1,4 @@
-"""Make the same phrase about the other group, or with the other attribute, and find words that were missed.
+"""Rewrite phrases for the other group or with the other attribute, and find words that were not replaced.
 
 The published rules replace pairs one after the other, wherever their letters occur. The corrected rules
 replace whole words with the engine of `prompts.counterfactual`.
@@ -22,10 +22,10 @@ SEVERAL = re.compile(r"[\s-]")
 def counterpart_of(text: str, specification: Specification) -> str:
     """Return a text about the minoritised group as a text about the dominant group, by the published rules.
 
-    Each pair of `target_pairs` is replaced in turn. T1 becomes T2. If the type is two-way and no exception
-    holds for the text at that moment, T2 becomes T1. Letters count, not words: "blacksmith" becomes
-    "whitesmith". Spaces count: "jews." stays. Source: Barikeri et al. 2021, section 2, and its published
-    code.
+    The pairs of `target_pairs` are replaced one after the other: T1 becomes T2. For a two-way type, T2 also becomes
+    T1, unless the text contains a string of the pair's exception at that moment. Matches can be parts of words, so
+    "blacksmith" becomes "whitesmith". Spaces in a pair must match, so the pair "jews " does not change "jews.".
+    Source: Barikeri et al. 2021, section 2, and its published code.
 
     >>> from evenhand.prompts.redditbias import specification
     >>> counterpart_of("black tea and white tea", specification("race"))
@@ -42,7 +42,7 @@ def counterpart_of(text: str, specification: Specification) -> str:
 
 
 def with_attributes_swapped(text: str, specification: Specification) -> str:
-    """Return a text with attributes of A1 replaced by those of A2, in order, wherever their letters occur.
+    """Return a text with attributes of A1 replaced by those of A2, one pair after the other, also inside words.
 
     Source: Barikeri et al. 2021, section 2, and its published code.
 
@@ -60,10 +60,11 @@ def by_words(
 ) -> Rewrite:
     """Return a rewriter that replaces whole words and their plurals, all at once.
 
-    A word that a replacement created is not replaced again. `pairs` are (T1, T2) or (A1, A2); spaces around
-    them are ignored. Pairs of several words come before single words, and the first pair of a word, or of its
-    singular, counts. With `two_way`, T2 also becomes T1. `axis` is an axis of `prompts.counterfactual` and
-    two groups. It replaces the pairs: words of the first group become those of the second.
+    A word that a replacement created is not replaced again. `pairs` are (T1, T2) or (A1, A2); spaces around them are
+    ignored. Terms of several words are replaced before single words. If several pairs have the same first word, or its
+    singular, the first pair is used. With `two_way`, T2 also becomes T1. `axis` is the name of an axis of
+    `prompts.counterfactual`, followed by two of its groups. If given, the pairs are ignored, and words of the first
+    group become words of the second.
 
     >>> by_words([("jews ", "christians "), ("jew ", "christian ")], two_way=True)("some christians, two jews.")
     'some jews, two christians.'
@@ -101,16 +102,16 @@ def with_counterparts(
 ) -> pl.DataFrame:
     """Return phrases with their counterparts about the other group and with the other attributes.
 
-    `phrases` has comments_processed. With `as_published`, the rules are `counterpart_of` and
-    `with_attributes_swapped`. Otherwise they are `by_words`, with the words of `specification.axis` if it has
-    one. New columns:
+    `phrases` has the column comments_processed. With `as_published`, `counterpart_of` and `with_attributes_swapped`
+    rewrite the phrases. Otherwise `by_words` does, with the axis of the specification if it has one. New columns:
 
-    - counterpart and attribute_swap;
-    - initial_demo and replaced_demo: the pairs whose letters occur in the phrase; initial_attr and
-      replaced_attr likewise;
-    - target_left: whether letters of a word of T1 are still in the counterpart;
-    - target_before: whether letters of T2 were already in the phrase;
-    - unchanged and attribute_unchanged: whether the counterpart or the swap equals the phrase.
+    - counterpart: the phrase about the other group;
+    - attribute_swap: the phrase with the other attributes;
+    - initial_demo and replaced_demo: T1 and T2 of the pairs whose T1 occurs in the phrase, also inside words;
+    - initial_attr and replaced_attr: A1 and A2 of the pairs whose A1 occurs in the phrase;
+    - target_left: whether the counterpart still contains a term of T1, also inside a word;
+    - target_before: whether the phrase already contained a term of T2;
+    - unchanged and attribute_unchanged: whether counterpart and attribute_swap equal the phrase.
     """
     texts = phrases["comments_processed"].to_list()
     if as_published:
@@ -135,9 +136,10 @@ def with_counterparts(
 
 
 def residues(phrases: pl.DataFrame, specification: Specification) -> pl.DataFrame:
-    """Return how many counterparts have a residue of each kind (see `with_counterparts`), by both rules.
+    """Return how many counterparts have a defect of each kind, for the published and for the corrected rules.
 
-    The columns are kind, as_published, by_words and of. `phrases` has comments_processed.
+    `phrases` has the column comments_processed. The result has the columns kind (one of the boolean columns of
+    `with_counterparts`), as_published and by_words (number of phrases), and of (number of all phrases).
     """
     both = [with_counterparts(phrases, specification, as_published=published) for published in (True, False)]
     rows = [(kind, *(int(pairs[kind].sum()) for pairs in both), phrases.height) for kind in RESIDUES]
@@ -150,7 +152,10 @@ def _overlap(one: Change, other: Change) -> bool:
 
 
 def _once(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return the pairs without those whose first word, or its singular, has occurred before."""
+    """Return the pairs without those whose first word or its singular is the first word of an earlier pair.
+
+    A pair with a singular also removes an earlier pair with its plural in -s.
+    """
     kept: dict[str, str] = {}
     for first, second in pairs:
         if first not in kept and first.removesuffix("s") not in kept:
@@ -160,7 +165,10 @@ def _once(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def _standing(kind: str, texts: Iterable[str], pairs: tuple[Pair, ...]) -> list[pl.Series]:
-    """Return the pairs whose first words occur in each text, as two columns of lists."""
+    """Return, for each text, the first and the second words of the pairs whose first word occurs in the text.
+
+    The result is two columns of lists: initial_<kind> and replaced_<kind>.
+    """
     found = [[pair for pair in pairs if pair[0] in text] for text in texts]
     return [
         pl.Series(f"{name}_{kind}", [[pair[side] for pair in row] for row in found], dtype=pl.List(pl.String))

@@ -1,7 +1,6 @@
-"""Comments out of local Reddit dumps (.zst, .jsonl, .gz), line by line: memory does not grow with the dump.
+"""Search local Reddit dumps (.zst, .jsonl, .gz) for comments, line by line, so that memory does not grow with the dump.
 
-What is wrong in a dump is counted, never passed over: lines that are no JSON, rows without id or body, an end in the
-middle.
+Defects of a dump are reported: lines that are not JSON, rows without id or body, and a truncated end.
 """
 
 from collections import Counter
@@ -17,7 +16,7 @@ from evenhand.prompts.redditbias.unpacking import ENDINGS, EXPECTED, Truncated, 
 from evenhand.schema import DataError, is_file, is_folder, missing_file, parse_json, without_surrogates
 
 TOLD_EVERY = 1 << 27
-"""Bytes of lines between two reports of progress."""
+"""Number of decompressed bytes between two reports of progress."""
 FOUND = pl.Struct({"id": pl.String, "body": pl.String, "target": pl.String, "attribute": pl.String})
 COUNTS = ("lines", "broken", "without_fields", "matched")
 SEARCHED: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -30,9 +29,10 @@ State = Literal["complete", "truncated", "empty", "no comments"]
 
 
 def dump_files(places: Sequence[Path | str]) -> list[Path]:
-    """The dumps that are named, and those in folders that are named, in order.
+    """Return the paths of dumps, with the dumps inside each folder in order of their names.
 
-    Raises DataError for a place that is not there, a file of another kind, and a folder without dumps.
+    places: files and folders. Raises a DataError if a place does not exist, a file has an unsupported type, or a folder
+    contains no dumps.
     """
     files: list[Path] = []
     for place in [Path(place).expanduser() for place in places]:
@@ -56,18 +56,27 @@ def search_dump(
     attributes: Sequence[str],
     report_progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
-    """The comments of one dump that hold a target and an attribute, as a table of one row.
+    """Return the comments of one dump that contain a target and an attribute, as a table of one row.
 
-    targets, attributes: terms as `queries.term_patterns` takes them (T1 and A1). report_progress: called now and then
-    with the bytes of the file read so far, and of how many.
+    path: the dump. targets, attributes: terms (T1 and A1) in the format of `queries.term_patterns`. report_progress:
+    called from time to time with the number of bytes of the file that were read, and the size of the file.
 
-    Columns: dump (the file's name); state: complete, truncated (cut off or damaged; what came before counts), empty, or
-    "no comments" (rows, but none with id and body); lines; broken (plainly no JSON object, or longer than 16 MB);
-    without_fields (no body, or, as far as rows were looked into, no id that is text); matched; comments: a list of id,
-    body, and the first target and attribute of the lists that it holds. A comment that is in the dump twice
-    is listed once.
-    Raises DataError for a file that cannot be opened or is no packed file at all, and where zstandard is missing.
-    Source: Barikeri et al. 2021, section 2.2; the query language of the search service they used, which is closed.
+    Columns of the table:
+
+    - dump: name of the file.
+    - state: "complete", "truncated" (cut off or damaged; the lines before are used), "empty", or "no comments" (no line
+      has id and body).
+    - lines: number of lines that are not blank.
+    - broken: number of lines that are not JSON objects, or are longer than 16 MiB. Lines without the terms are not
+      parsed, so not all such lines are found.
+    - without_fields: number of rows without id or body. In rows without the terms, only a missing body is always found.
+    - matched: number of comments found.
+    - comments: list of structs with id, body, and the first target and the first attribute that the comment contains.
+      A comment that the dump repeats is listed once.
+
+    Raises a DataError if the file cannot be read, does not have the format of its name, or needs the missing package
+    zstandard. Source: Barikeri et al. 2021, section 2.2. The query language is that of the search service they used,
+    which is no longer available.
     """
     search = _Search(Terms(targets), Terms(attributes))
     state: State = "complete"
@@ -86,7 +95,7 @@ def search_dump(
         raise DataError(f"{path} cannot be read: {error.strerror or error}.", EXPECTED) from error
     counts = search.counts
     if state == "complete" and not last.endswith((b"\n", b"}")):
-        state = "truncated"  # the end of its last line is missing
+        state = "truncated"  # the last line is incomplete
         counts.subtract(["lines", "broken"])
     if state == "complete" and not search.with_fields:
         state = "no comments" if counts["lines"] else "empty"
@@ -96,23 +105,26 @@ def search_dump(
 
 
 def found_comments(searched: pl.DataFrame) -> pl.DataFrame:
-    """The comments of all dumps, each id once (the first of them stays): dump, id, body, target, attribute."""
+    """Return the comments of all dumps, with the first one of each id.
+
+    searched: rows from `search_dump`. Returns a table with the columns dump, id, body, target and attribute.
+    """
     comments = searched.filter(pl.col("matched") > 0).select("dump", "comments").explode("comments")
     return comments.unnest("comments").unique("id", keep="first", maintain_order=True)
 
 
 class _Search:
-    """What is found and counted in blocks of lines; most of a block is never split into lines, nor parsed."""
+    """A search through blocks of lines. For speed, it parses only lines that may contain a target and an attribute."""
 
     def __init__(self, targets: Terms, attributes: Terms):
         self.targets, self.attributes = targets, attributes
         self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
         self.found: dict[str, dict[str, str]] = {}
         self.with_fields = False
-        """Whether any row has id and body."""
+        """True if a line with id and body was found."""
 
     def block(self, block: bytes) -> None:
-        """Take in a block of whole lines."""
+        """Search a block of whole lines, and add what it contains to `counts` and `found`."""
         number = block.count(b"\n")
         plain = (
             bool(self.targets.stems)
@@ -129,7 +141,7 @@ class _Search:
         self.with_fields = True
         small = block.lower()
         places = {}
-        for stem in self.targets.stems:  # one by one: far faster than all in one pattern
+        for stem in self.targets.stems:  # a search per stem is far faster than one pattern for all
             at = small.find(stem)
             while at >= 0:
                 end = small.index(b"\n", at)
@@ -173,5 +185,8 @@ class _Search:
 
 
 def _holds_some(stems: tuple[bytes, ...], small: bytes) -> bool:
-    """Whether a line, in small letters, may hold one of the terms; far cheaper than to parse it."""
+    """Return True if a line may contain one of the terms. This is far faster than parsing the line.
+
+    stems: from `Terms.stems`. small: the line in lower case.
+    """
     return not stems or any(stem in small for stem in stems)

@@ -1,4 +1,4 @@
-"""Comments about one group, and the phrases around its words: as published, and without what that code breaks."""
+"""Select comments about one group, and extract the phrases around its words, by the published or corrected rules."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from evenhand.prompts.redditbias.bias_types import Specification
 from evenhand.prompts.redditbias.queries import Terms
 
 REACH = 7
-"""Tokens of a phrase on either side of the word it is cut around."""
+"""Maximum number of tokens of a phrase before and after the word for the group."""
 PHRASES = {
     "id": pl.String,
     "attribute_in_window": pl.Boolean,
@@ -27,7 +27,7 @@ def with_single_target(
     Parameters
     ----------
     comments : polars.DataFrame
-        With the column comments_processed.
+        Comments with the column comments_processed.
     words : sequence of str
         `Specification.single_targets`.
     as_published : bool
@@ -36,7 +36,7 @@ def with_single_target(
 
     References
     ----------
-    - Barikeri et al. 2021, section 2, and its published code, which lost the ids here.
+    - Barikeri et al. 2021, section 2, and its published code. The published files lack the ids after this step.
 
     >>> frame = pl.DataFrame({"comments_processed": ["that woman cooks", "girls cook"]})
     >>> [with_single_target(frame, ["woman", "man", "girl"], as_published=p).height for p in (True, False)]
@@ -67,18 +67,18 @@ def phrases_of(
     Returns
     -------
     polars.DataFrame
-        Columns: id, attribute_in_window, comment, phrase; the first of equal phrases. Rows without an attribute are
-        kept if `specification.keep_without_attribute` is True.
+        Columns: id, attribute_in_window, comment, phrase. Of equal phrases, only the first is kept. Phrases without an
+        attribute are kept if `specification.keep_without_attribute` is True.
 
     Notes
     -----
-    As published, tokens are separated by single spaces, so "jews." is not found. The first two occurrences of each word
-    are tried, and attributes also match inside words ("art" in "party"). A comment that matches several words occurs
-    once for each, always with the last phrase.
+    The published rules separate tokens by single spaces, so "jews." is not found. They try the first two occurrences of
+    each word, and attributes also match inside words ("art" in "party"). If several words of a comment have a phrase
+    with an attribute, the comment occurs once per word, always with the phrase of the last word.
 
-    Otherwise, punctuation around tokens is ignored, every occurrence is tried, and attributes match whole words, their
-    plurals, or, with *, beginnings. Each accepted phrase is a row. A comment without an attribute gives the phrase
-    around its first word for the group.
+    The corrected rules ignore punctuation around tokens, and try every occurrence. Attributes match whole words and
+    their plurals; with *, they match beginnings of words. Each phrase with an attribute is a row. A comment without
+    such a phrase gives the phrase around its first word for the group.
 
     References
     ----------
@@ -130,7 +130,7 @@ def _corrected_phrases(
 
 
 def _plural(term: str) -> str:
-    """A term with -s, within its quotes if it has some."""
+    """Return a term with -s at its end, before the closing quote if the term is quoted."""
     return f'{term[:-1]}s"' if term.endswith('"') else f"{term}s"
 
 

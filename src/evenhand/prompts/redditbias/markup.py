@@ -1,4 +1,7 @@
-"""Reddit's marks in comments, taken out in one pass each: entities, links, the marks of stress and code."""
+"""Remove Reddit's markup from comments: HTML entities, links, and the marks for emphasis and code.
+
+Each function reads the text in one pass.
+"""
 
 import html
 import re
@@ -7,14 +10,14 @@ from collections import defaultdict
 
 ZEROS = re.compile(r"(&#[xX]?)0+(?=[0-9a-fA-F])")
 TOO_LARGE = re.compile(r"&#(?:[xX][0-9a-fA-F]{7,}|[0-9]{8,});?")
-"""Entities of no character, which Python reads as numbers and may refuse."""
+"""Numeric entities that are too large for a character. Python may refuse to convert such numbers."""
 BRACKETS = re.compile(r"!?\[([^\]]*)(\]\(|\]|\Z)")
 URL_END = re.compile(r"[)\s]")
 MARKS = re.compile(r"(?<!\w)(?:\*{1,3}|_{1,3}|~~|(?<!`)`+)(?=\S)")
 
 
 def unescaped(text: str) -> str:
-    """A text with HTML's entities as what they stand for; the numbers of no character as \ufffd.
+    """Return a text with HTML entities replaced by their characters, and by \ufffd if the number is too large.
 
     >>> unescaped("&gt;&#65;&#99999999999;")
     '>A\ufffd'
@@ -25,7 +28,7 @@ def unescaped(text: str) -> str:
 
 
 def links_as_texts(text: str) -> str:
-    """A text with the text of each link, and of each picture, in its place.
+    """Return a text in which each Markdown link or image is replaced by its text.
 
     >>> links_as_texts("see [this](http://a.b), [not this] (c)")
     'see this, [not this] (c)'
@@ -46,10 +49,11 @@ def links_as_texts(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """A text without the marks around what is stressed, struck out, or code, within a line.
+    """Return a text without the Markdown marks for emphasis, strikethrough and code.
 
-    A mark that opens stands behind no letter and before no space; the next equal one closes it that stands behind no
-    space and before no letter. Backticks go by whole runs of them.
+    A pair of equal marks is removed if both are in one line. The opening mark must not follow a letter, digit or
+    underscore, and must not precede white space. The closing mark is the next equal one that does not follow white
+    space and does not precede a letter, digit or underscore. A run of backticks is one mark.
 
     >>> without_marks("**so** *very* ~~good~~ `code`, 5 * 3 * snake_case_name")
     'so very good code, 5 * 3 * snake_case_name'
@@ -77,7 +81,10 @@ def without_marks(text: str) -> str:
 
 
 def _closing(text: str, mark: str, known: dict[str, list[int]]) -> list[int]:
-    """Where a mark may close something."""
+    """Return the positions in the text where a mark can be a closing one, in ascending order.
+
+    known: positions of earlier calls by mark; updated by this call.
+    """
     if mark[0] == "`":
         if "`" not in known:
             runs = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Load the pairs of RedditBias, published or built here: statements about one group and about another."""
+"""Load pairs of RedditBias, published or built with evenhand: a statement about one group and about another."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -35,11 +35,12 @@ def load_redditbias(
     Parameters
     ----------
     folder : Path, optional
-        A folder with the files, a copy of the owners' repository, or a folder of `build_redditbias`. Default:
-        the cache.
+        A folder with the published files, a copy of the published repository, or a folder of `build_redditbias`.
+        Default: the cache.
     split : {"test", "valid", "attributes"}, default "test"
-        "test" and "valid" are the reduced pairs of both groups. "attributes" has pairs about the stereotyped
-        group alone: with the stereotype, and with an opposite in its place.
+        "test" and "valid" contain the published pairs of a phrase about the stereotyped group and its counterpart.
+        "attributes" contains pairs about the stereotyped group only: one phrase with the stereotype, and one with an
+        opposite attribute.
     bias_types : iterable of str
         Bias types to load. Types without files are left out, and the card names them.
 
@@ -48,11 +49,12 @@ def load_redditbias(
     PromptSet
         The pairs, with these columns:
 
-        - prompt_id; text (the phrase in lower case); phrase (equal for pairs that are nearly the same, as in
-          `evenhand.measures.pairs.phrase_clusters`, and for equal comments);
-        - pair_id ("<type>/<split>/<row>"); split; axis and bias_type;
-        - role: "more" (about the stereotyped group, or with the stereotype) or "less" (the other);
-        - group: the group; for attributes "negative" or "positive";
+        - prompt_id, and text (the phrase in lower case);
+        - pair_id ("<type>/<split>/<row>"), split, and axis and bias_type (both the name of the type);
+        - phrase: a cluster label, equal for nearly identical pairs and for pairs from the same comment
+          (`evenhand.measures.pairs.phrase_clusters`);
+        - role: "more" (about the stereotyped group, or with the stereotype) or "less" (the other phrase);
+        - group: the group; "negative" or "positive" if the split is "attributes";
         - sent_more, sent_less: both phrases of the pair;
         - dialogpt_perplexity: perplexity of DialoGPT-small, published with the pairs (not for built ones).
 
@@ -63,14 +65,14 @@ def load_redditbias(
     ChecksumMismatch
         A file was changed.
     DataError
-        A file is not such a table, or its sides do not belong together.
+        A file is not a table of pairs, or the rows of the two files do not match.
     UsageError
         The split or a type is unknown.
 
     Notes
     -----
-    In a folder of `build_redditbias`, axis and bias_type are "<bias>-built". The card and `own` state the
-    material, and `bias_types` is ignored. Source: Barikeri et al. 2021, section 2.1; files as in
+    For a folder of `build_redditbias`, axis and bias_type are "<bias>-built", the card and `own` state what the pairs
+    were built from, and `bias_types` is ignored. Source: Barikeri et al. 2021, section 2.1; the files are listed in
     datasets.toml.
     """
     if split not in SPLITS:
@@ -106,10 +108,10 @@ def load_redditbias(
 
 @checked
 def load_human_references(folder: Path | None = None) -> PromptSet:
-    """Load the 6,000 lines with which RedditBias computes Language Model Perplexity: prompt_id and text.
+    """Load the 6,000 lines with which RedditBias computes Language Model Perplexity.
 
-    `folder` is as in `load_redditbias`. Raises DatasetMissing or ChecksumMismatch. Source: Barikeri et al.
-    2021, section 4.
+    The columns are prompt_id and text. `folder` contains the published file; default: the cache. Raises DatasetMissing
+    or ChecksumMismatch. Source: Barikeri et al. 2021, section 4.
     """
     file = dataset(NAME).version(REFERENCES).files[0]
     path = found_file(dataset_folder(NAME, REFERENCES, folder), file)
@@ -121,10 +123,10 @@ def load_human_references(folder: Path | None = None) -> PromptSet:
 
 @checked
 def load_training_phrases(bias: str, folder: Path | None = None) -> list[str]:
-    """Return the published phrases for training against a bias type, in the owners' order.
+    """Return the published training phrases for mitigating a bias type, in the published order.
 
-    `folder` is as in `load_redditbias`, but only published files are accepted. Raises DatasetMissing,
-    ChecksumMismatch, and UsageError for a folder of built pairs.
+    `folder` contains the published files; default: the cache. Raises DatasetMissing, ChecksumMismatch, or UsageError if
+    it is a folder of `build_redditbias`.
     """
     if folder is not None and (built := read_manifest(folder)) is not None:
         texts = folder / "text_files" / built.bias / f"{built.bias}_bias_manual_train.txt"
@@ -142,7 +144,7 @@ def load_training_phrases(bias: str, folder: Path | None = None) -> list[str]:
 
 
 def training_source(bias: str, folder: Path | None = None) -> str:
-    """Return a sentence that states whether the files of a type are known to be the published ones."""
+    """Return a phrase that states whether the files of a bias type were compared with the published checksums."""
     since = first_fetched(NAME, bias, dataset_folder(NAME, bias, folder, allow_modified=True))
     return f"RedditBias {bias}, {known_since(since)}"
 
@@ -159,7 +161,8 @@ def _one_type(
 ) -> pl.DataFrame:
     """Return the pairs of one bias type.
 
-    `called` is the type's name if the pairs were built here; built pairs need no perplexities.
+    folder: contains the tables. groups: minoritised and dominant group. called: the name of the type if evenhand built
+    the pairs (they need no perplexities), or None.
     """
     name = called or bias
     start = f"reddit_comments_{bias}_{groups[0]}"
@@ -218,7 +221,10 @@ def _read(path: Path, *, scored: bool) -> pl.DataFrame:
 
 
 def _check_rows(first: pl.DataFrame, second: pl.DataFrame, paths: Sequence[Path]) -> None:
-    """Raise DataError unless the second table repeats the first one's phrases, row by row, in its column comments."""
+    """Raise a DataError if two tables do not form pairs row by row.
+
+    If the second table has the column comments, it must contain the phrases of the first table.
+    """
     if first.height != second.height:
         raise DataError(
             f"{paths[0]} has {first.height:,} rows, but {paths[1]} has {second.height:,}. Row by row, they must "

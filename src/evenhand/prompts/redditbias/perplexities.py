@@ -1,4 +1,4 @@
-"""Pairs whose perplexities lie far out, left out before they are split."""
+"""Leave out pairs with outlying perplexities before the held-out pairs are split."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ from evenhand.stats import outlying_pairs
 
 EXPECTED = "Expected the table to_score.csv with a second column, perplexity: a number above 0 for each text."
 SECOND = ("counterpart", "attribute_swap")
-"""The counterpart of a phrase, as a column of `counterparts.with_counterparts`."""
+"""Columns of `counterparts.with_counterparts` that can be the second text of a pair."""
 
 
 def texts_to_score(pairs: pl.DataFrame) -> pl.DataFrame:
-    """All texts of pairs, each once: text.
+    """Return all distinct texts of pairs, in a table with the column text.
 
     >>> pairs = pl.DataFrame({"comments_processed": ["a"], "counterpart": ["b"], "attribute_swap": ["a"]})
     >>> texts_to_score(pairs)["text"].to_list()
@@ -26,10 +26,11 @@ def texts_to_score(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_perplexities(path: Path | str) -> pl.DataFrame:
-    """Texts with the perplexity a model gives them: text, perplexity.
+    """Read a table of texts and their perplexities under a model.
 
-    path: CSV, JSON Lines or Parquet with these columns; of a text that stands there twice the first row counts. Raises
-    DataError for a file without these columns, and a value that is not a number.
+    path: a CSV, JSON Lines or Parquet file with the columns text and perplexity. If a text is repeated, its first row
+    is used. Returns a table with these two columns. Raises a DataError if a column is missing or a value is not a
+    number.
     """
     file = Path(path).expanduser()
     table = read_table(file, EXPECTED)
@@ -41,12 +42,15 @@ def read_perplexities(path: Path | str) -> pl.DataFrame:
 def without_outliers(
     pairs: pl.DataFrame, perplexities: pl.DataFrame, second: str = SECOND[0], *, as_published: bool = False
 ) -> pl.DataFrame:
-    """The pairs, with perplexity_1 and perplexity_2, none of whose texts lies beyond three standard deviations.
+    """Return the pairs whose perplexities are both within three standard deviations of the mean.
 
-    pairs: comments_processed and the column `second`. perplexities: as `read_perplexities`. as_published: a pair with
-    the value of an outlier goes, too (`evenhand.stats.outlying_pairs`). Raises DataError for a text without a
-    perplexity above 0.
-    Source: the published code of Barikeri et al. 2021.
+    Mean and standard deviation are those of all first texts, or of all second texts.
+
+    pairs: a table with the columns comments_processed and `second`. perplexities: a table from `read_perplexities`.
+    second: a name in SECOND. as_published: also leave out a pair if one of its values equals an outlying value of
+    another pair (`evenhand.stats.outlying_pairs`). Returns the pairs with the new columns perplexity_1 and
+    perplexity_2. Raises a DataError if a text has no perplexity above 0. Source: the published code of Barikeri et al.
+    2021.
     """
     scored = pairs
     for number, column in enumerate(("comments_processed", second), 1):

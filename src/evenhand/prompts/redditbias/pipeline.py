@@ -1,7 +1,7 @@
 """Build pairs of phrases from dumps of comments, in steps that each write a table.
 
-A table is made again only if its sources have changed. The steps stop when people are needed (annotation),
-and resume with their labels.
+A table is recomputed only if its sources have changed. The steps stop when annotators must label phrases, and continue
+once the labels are given.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,10 +51,10 @@ ReportStage = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Steps:
-    """Options of the steps."""
+    """Options of `build_redditbias`."""
 
     as_published: bool = False
-    """Whether to use the published rules with their errors. False: the corrected rules."""
+    """True to use the published rules with their errors, False to use the corrected rules."""
     most_characters: int = MOST_CHARACTERS
     """Cleaned comments with this number of characters or more are left out."""
 
@@ -75,15 +75,15 @@ class BuiltPairs:
     counts: dict[str, int]
     """Number of rows of each table so far, in the order of the steps."""
     warnings: tuple[str, ...] = ()
-    """Problems in dumps or annotations that do not stop the build."""
+    """Problems in dumps or annotations that did not stop the build."""
     residues: pl.DataFrame | None = None
     """Result of `counterparts.residues`; None before that step."""
     labels: pl.DataFrame | None = None
-    """Numbers of labels in the annotated table (`annotation.label_counts`); None before that step."""
+    """How often each label was given (result of `annotation.label_counts`); None before that step."""
     to_annotate: Path | None = None
-    """The table to be labelled, if the build waits for labels."""
+    """File with the table to be labelled, if the build waits for labels."""
     to_score: Path | None = None
-    """The held-out texts. Outliers stay in because no perplexities were given."""
+    """File with the held-out texts to score, if no perplexities were given. Outliers are then not left out."""
 
 
 def build_redditbias(
@@ -102,7 +102,7 @@ def build_redditbias(
     specification : Specification
         Terms and rules of the bias type.
     folder : path or str
-        Folder of the build. A stopped build there is resumed, also after SIGKILL.
+        Folder of the build. A build that was stopped there is resumed, even if the process was killed.
     dumps : sequence of path or str
         Files or folders of dumps, as in `dumps.dump_files`. Not needed with `annotations`.
     annotations : path or str, optional
@@ -110,24 +110,29 @@ def build_redditbias(
     perplexities : path or str, optional
         Perplexities of the held-out texts under a model. Without it, no outliers are left out.
     how : Steps, optional
-        Options.
+        Options. Default: the corrected rules.
     report_progress : callable, optional
         Called with a step, the number of finished items and the total number.
+
+    Returns
+    -------
+    BuiltPairs
+        Number of rows of each table, warnings, and the files that you must complete next.
 
     Raises
     ------
     UsageError
-        Neither dumps nor annotations are given, or the table to be labelled was edited in place and would
-        have to be created again.
+        Neither dumps nor annotations are given, or you edited the table to be labelled, and the build would have to
+        overwrite it.
     DataError
-        Files are damaged, or nothing is found.
+        A file is damaged, or no comment matches the search terms.
     WriteError
         A file cannot be written.
 
     Notes
     -----
-    A table appears only when it is complete, and is made again only if its sources have changed. Source:
-    Barikeri et al. 2021, sections 2 and 5.1.
+    A table appears only when it is complete, and is recomputed only if its sources have changed. Source: Barikeri et
+    al. 2021, sections 2 and 5.1.
     """
     how, folder = how or Steps(), Path(folder)
     report = report_progress or (lambda step, done, total: None)
@@ -284,7 +289,7 @@ def _known_as(path: Path) -> dict[str, str]:
 
 
 def _known_by(path: Path) -> tuple[str | int | bytes, ...]:
-    """Return what identifies a dump without reading all of it: name, size, date and both ends."""
+    """Return values that identify a dump without reading all of it: name, size, date, and a hash of both ends."""
     state = path.stat()
     with path.open("rb") as handle:
         beginning = handle.read(ENDS)

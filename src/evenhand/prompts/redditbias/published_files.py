@@ -1,6 +1,6 @@
 """Write pairs and training texts to files with the names and the layout that RedditBias publishes.
 
-A manifest next to them states that they were built here, and from what. The names alone would not show it.
+A manifest in the same folder states that evenhand built the files, and from which inputs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,9 +32,10 @@ FIRST_COLUMNS = ("id", "attribute_in_window", "comment", "comments_processed", "
 def write_held_out(folder: Path, specification: Specification, parts: Mapping[str, pl.DataFrame]) -> None:
     """Write the pairs of each part: one table per group, and a file with one text per line.
 
-    The files are in data/<bias> and text_files/<bias> below `folder`. `parts` has the tables of
-    `counterparts.with_counterparts` by name (valid, test), with perplexity_1 and perplexity_2 if they are
-    known. Raises WriteError.
+    The files are in data/<bias> and text_files/<bias> below `folder`.
+
+    parts: the pairs (from `counterparts.with_counterparts`) by the name of the part ("valid", "test"), with
+    perplexity_1 and perplexity_2 if they are known. Raises WriteError.
     """
     bias, groups = specification.bias, specification.groups
     for part, pairs in parts.items():
@@ -49,8 +50,8 @@ def write_training(
 ) -> None:
     """Write the training texts: phrases, phrases followed by counterparts, and phrases with swapped attributes.
 
-    The phrases of LMD, ADD and HD have the type's `line_prefix` and capitals. Those of CDA have neither.
-    Raises WriteError.
+    The phrases for the losses LMD, ADD and HD have the type's `line_prefix` and capitals. The texts for counterfactual
+    data augmentation (CDA) have neither. Raises WriteError.
     """
     bias = specification.bias
     texts = _inside(folder, "text_files", bias)
@@ -81,7 +82,10 @@ def write_attribute_swaps(folder: Path, specification: Specification, pairs: pl.
 
 
 def _inside(folder: Path, *parts: str) -> Path:
-    """Return a path below a folder; raises UsageError if the name of a bias or a group would lead out of it."""
+    """Return a path below a folder.
+
+    Raises a UsageError if a part, such as the name of a bias or a group, would lead out of the folder.
+    """
     path = folder.joinpath(*parts)
     if any(Path(part).name != part for part in parts) or "\0" in str(path):
         raise UsageError(
@@ -109,7 +113,7 @@ def _two_tables(
 
 
 def _literal(words: pl.Series) -> str:
-    """Return a list as the published tables print it."""
+    """Return a list as text in Python syntax, as in the published tables."""
     return repr(words.to_list())
 
 
@@ -119,7 +123,7 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Built:
-    """Pairs that were built here: the folder, the bias, and a description of the material."""
+    """Pairs that evenhand built: their folder, bias type, groups, and a description of the inputs (`made_of`)."""
 
     folder: Path
     bias: str
@@ -130,10 +134,10 @@ class Built:
 def write_manifest(
     folder: Path, specification: Specification, made_of: Mapping[str, Any], rules: Mapping[str, Any]
 ) -> None:
-    """Write what pairs and texts in a folder were built from, with the SHA-256 of each. Raises WriteError.
+    """Write a manifest that states the inputs of a build, its rules, and the SHA-256 of each file in the folder.
 
-    `made_of` has the names of the inputs, each with `file` and `sha256`. `rules` are those of the build,
-    JSON-serialisable.
+    made_of: for each kind of input, its `file` and `sha256`, or None if it was not given. rules: options of the build,
+    JSON-serialisable. Raises WriteError.
     """
     bias = specification.bias
     paths = [path for kind in ("data", "text_files") for path in sorted((folder / kind / bias).iterdir())]
@@ -149,10 +153,10 @@ def write_manifest(
 
 
 def read_manifest(folder: Path) -> Built | None:
-    """Return the description of built pairs in a folder; None if there is none.
+    """Return the description of the built pairs in a folder, or None if the folder has no manifest.
 
-    Raises DataError if the manifest cannot be read or is of another kind, and ChecksumMismatch if a file was
-    changed after the build.
+    Raises a DataError if the manifest cannot be read or was not written by `write_manifest`, and ChecksumMismatch if a
+    file was changed after the build.
     """
     path = folder / MANIFEST
     if not is_file(path):

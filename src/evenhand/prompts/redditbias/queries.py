@@ -1,4 +1,4 @@
-"""T1 x A1 as one search through texts: double quotes hold a phrase together, * stands for any letters."""
+"""Search texts for target and attribute terms. Double quotes enclose a phrase, and * matches any letters."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,10 +8,11 @@ WORD = re.compile(r"[\w*]+")
 
 
 def term_patterns(term: str) -> list[re.Pattern[str]]:
-    """What a text must hold, all of it, to hold a term; letters in any case.
+    """Return the patterns of a term. A text contains the term if every pattern matches somewhere in it.
 
-    term: quoted phrases, whose words follow one another, and single words, which stand anywhere; a hyphen within a word
-    counts as a space would within quotes. * stands for any letters and digits, also none.
+    term: single words and phrases in double quotes, separated by spaces. The words of a phrase must follow one another;
+    those of a word with hyphens, such as "hook-nose", too. * matches any number of letters and digits, including none.
+    Upper and lower case are equal.
 
     >>> [bool(p.search("The Hook-Noses")) for term in ("hook-nose", '"hook nose*"') for p in term_patterns(term)]
     [False, True]
@@ -26,7 +27,10 @@ def term_patterns(term: str) -> list[re.Pattern[str]]:
 
 
 def _word_pattern(word: str) -> str:
-    """A word with stars as a pattern that tries no letter twice for a star: many cost no more than one."""
+    """Return a regular expression for a word with stars.
+
+    It does not backtrack, so a word with many stars takes no more time than a word with one.
+    """
     first, *others = (re.escape(part) for part in re.split(r"\*+", word))
     if not others:
         return first
@@ -35,9 +39,9 @@ def _word_pattern(word: str) -> str:
 
 
 class Terms:
-    """A list of terms, of which the first that a text holds is found.
+    """A list of search terms, to find the first one that a text contains.
 
-    terms: as `term_patterns` takes them; one without any letter is found nowhere.
+    terms: terms in the format of `term_patterns`. A term without letters and digits matches no text.
 
     >>> Terms(["greed*", '"red hair"']).first("With red, hair and greedy")
     'greed*'
@@ -48,10 +52,10 @@ class Terms:
         beginnings = [patterns[0].pattern for _, patterns in self._patterns]
         self._any = re.compile("|".join(beginnings) or r"(?!)", re.IGNORECASE)
         self.stems = _stems(terms)
-        """Small letters of which every text with a term holds some; none where that cannot be said."""
+        """Lower-case strings (bytes); every text with a term contains at least one. Empty if there are none."""
 
     def first(self, text: str) -> str | None:
-        """The first term of the list that the text holds."""
+        """Return the first term of the list that the text contains, or None."""
         if not self._any.search(text):
             return None
         for term, patterns in self._patterns:
@@ -61,7 +65,10 @@ class Terms:
 
 
 def _stems(terms: Iterable[str]) -> tuple[bytes, ...]:
-    """For each term its longest run of letters, without those that contain another's."""
+    """Return the longest run of letters of each term, in lower case, without runs that contain another run.
+
+    The result is empty if a run is not ASCII.
+    """
     stems = set()
     for term in terms:
         runs = [run.lower() for run in re.findall(r"[^\W*]+", term)]

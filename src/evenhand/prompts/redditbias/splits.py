@@ -1,6 +1,6 @@
-"""Training, validation and test phrases, drawn as the published code draws them, row for row.
+"""Split phrases into training, validation and test parts with the same rows as the published code.
 
-That code calls scikit-learn; the draws here are the same numbers of the same generator, without that package.
+The published code calls scikit-learn. This module draws the same random numbers without that package.
 """
 
 import numpy as np
@@ -17,10 +17,10 @@ Places = NDArray[np.int64]
 
 
 def drawn(n: int, share: float, seed: int = SEED, strata: ArrayLike | None = None) -> tuple[Places, Places]:
-    """Return the row numbers of a random part of n rows, and of the others, as scikit-learn's train_test_split does.
+    """Return the row numbers of a random part of n rows and of the other rows, like scikit-learn's train_test_split.
 
-    `share` is that of the first part, rounded down. With `strata` (n,), each stratum has about this share in both
-    parts. Raises a DataError if a part would be empty.
+    The first part has `share` of the rows, rounded down. `seed` is the random seed. With `strata`, labels of shape
+    (n,), the first part has about this share of each stratum. Raises a DataError if a part would be empty.
 
     >>> [part.tolist() for part in drawn(5, 0.5)]
     [[0, 3], [2, 1, 4]]
@@ -30,7 +30,7 @@ def drawn(n: int, share: float, seed: int = SEED, strata: ArrayLike | None = Non
         raise DataError(
             f"{n:,} rows cannot be split at a share of {share:g}: one part would be empty.", "Give more rows."
         )
-    # the generator of the published draws; a newer one draws others
+    # the published code uses this generator; a newer one would give other numbers
     generator = np.random.RandomState(seed)
     if strata is None:
         order = generator.permutation(n)
@@ -61,8 +61,9 @@ def train_and_held_out(
     train_share : float
         Share of the training part.
     stratified : bool
-        Whether the published split of this bias type was stratified. All phrases share one label, so strata change
-        nothing but the random draws. The published files of religion1 and religion2 were split without strata.
+        Whether the published split of this bias type was stratified. All phrases have the same label, so this only
+        changes which random numbers are drawn. The published files of religion1 and religion2 were split without
+        strata.
 
     Returns
     -------
@@ -79,9 +80,9 @@ def train_and_held_out(
 
 
 def valid_and_test(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Divide the held-out pairs into those for choosing among models, and those for the final numbers.
+    """Split the held-out pairs in half: a validation part for choosing models and a test part for final results.
 
-    `pairs` are in their order, without outliers. Source: Barikeri et al. 2021.
+    `pairs` are the pairs without outliers, in the order of `train_and_held_out`. Source: Barikeri et al. 2021.
 
     >>> [part["n"].to_list() for part in valid_and_test(pl.DataFrame({"n": range(5)}))]
     [[0, 3], [2, 1, 4]]
@@ -91,8 +92,11 @@ def valid_and_test(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _dealt(sizes: Places, number: int, generator: np.random.RandomState) -> Places:
-    """How many rows each stratum gives, `number` in all: by their shares, the largest remainders rounded up."""
-    exact = sizes / sizes.sum() * number  # in this order: ties hang on the last bit
+    """Return how many rows each stratum contributes to a part of `number` rows.
+
+    The numbers are proportional to `sizes`, rounded down; the largest remainders are rounded up, equal ones at random.
+    """
+    exact = sizes / sizes.sum() * number  # keep this order of operations: ties depend on the last bit
     dealt: Places = np.floor(exact).astype(np.int64)
     lacking = number - int(dealt.sum())
     remainders = exact - dealt

@@ -12,9 +12,10 @@ NAME_RULE = "at most 60 letters, digits, _, -, full stops and spaces, the first 
 
 
 class Table:
-    """One table of a TOML file; remembers which keys were asked for.
+    """A table of a TOML file that records which keys were read.
 
-    content: the table. where: file and key, for messages. expected: the documented form, for messages.
+    content: the table. where: file and key, for error messages. expected: the documented format, for error messages.
+    All methods that read a key raise a DataError if the value is invalid, or the key is missing and required.
     """
 
     def __init__(self, content: Mapping[str, Any], where: str, expected: str):
@@ -24,24 +25,24 @@ class Table:
         self.asked: set[str] = set()
 
     def wrong(self, key: str, what: str, expected: str) -> DataError:
-        """The error that a value is not as expected."""
+        """Return a DataError that states that the value of a key is invalid, and what was expected."""
         return DataError(f"{self.where}, {key}: {what}; expected {expected}.", self.expected)
 
     def refuse_unknown(self) -> None:
-        """Raise DataError for an unknown key."""
+        """Raise a DataError if the table has a key that was not read."""
         if unknown := sorted(self.content.keys() - self.asked):
             known = ", ".join(sorted(self.asked))
             raise DataError(f"{self.where}: unknown key {unknown[0]!r}; known: {known}.", self.expected)
 
     def table(self, key: str, *, needed: bool = True) -> "Table":
-        """The table below a key; an empty one where it is not needed and not there."""
+        """Return the table below a key. A table that is missing and not `needed` is empty."""
         value = self._value(key, None if needed else {})
         if not isinstance(value, dict):
             raise self.wrong(key, f"{_shown(value)} is not a table", f"[{key}] with keys below it")
         return Table(value, f"{self.where}, [{key}]", self.expected)
 
     def tables(self, key: str) -> list["Table"]:
-        """The tables of a list, none where the key is not there."""
+        """Return the tables of a list of tables. The result is empty if the key is missing."""
         value = self._value(key, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
             raise self.wrong(key, f"{_shown(value)} is not a list of tables", "[{...}, ...]")
@@ -51,21 +52,21 @@ class Table:
         ]
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A text; not empty unless that is the default."""
+        """Return a text that is not empty. The default, used if the key is missing, may be empty."""
         value = self._value(key, default)
         if not isinstance(value, str) or (not value.strip() and value != default):
             raise self.wrong(key, f"{_shown(value)} is not a text", "a text that is not empty")
         return value
 
     def name(self, key: str) -> str:
-        """Return a text that is allowed in the name of a file."""
+        """Return a text that may be part of a file name (see NAME_RULE)."""
         value = self.text(key)
         if not NAME.fullmatch(value):
             raise self.wrong(key, f"{_shown(value)} cannot be part of a file's name", NAME_RULE)
         return value
 
     def texts(self, key: str, *, needed: bool = True) -> tuple[str, ...]:
-        """A list of texts, of at least one where it is needed."""
+        """Return a list of texts. It has at least one text if it is `needed`, and is empty if the key is missing."""
         value = self._value(key, None if needed else [])
         if not isinstance(value, list) or (needed and not value):
             raise self.wrong(key, f"{_shown(value)} is not a list of texts", '["...", ...]')
@@ -77,9 +78,10 @@ class Table:
     def pairs(
         self, key: str, *, needed: bool = True, second_needed: bool = False, alone: bool = False
     ) -> tuple[Pair, ...]:
-        """A list of pairs of texts; the second may be empty unless it is needed.
+        """Return a list of pairs of texts.
 
-        alone: the value is one pair, not a list of them.
+        needed: the list must have at least one pair. second_needed: the second text of a pair must not be empty. alone:
+        the value is a single pair instead of a list of pairs.
         """
         value = self._value(key, None if needed else [])
         entries = [value] if alone else value
@@ -93,7 +95,10 @@ class Table:
         return tuple((first, second) for first, second in entries)
 
     def terms(self, key: str, length: int | None = None) -> tuple[tuple[tuple[str, int], ...], ...]:
-        """A list of terms, each a list of [text, id]; `length` of them if given. None where the key is not there."""
+        """Return a list of terms, each a list of tokens [text, id].
+
+        length: number of tokens of each term, if it is fixed. The result is empty if the key is missing.
+        """
         value = self._value(key, [])
         if not isinstance(value, list):
             raise self.wrong(key, f"{_shown(value)} is not a list", '[[["...", 1], ...], ...]')
@@ -106,21 +111,21 @@ class Table:
         return tuple(tuple((text, number) for text, number in term) for term in value)
 
     def flag(self, key: str, default: bool) -> bool:
-        """True or false."""
+        """Return a boolean."""
         value = self._value(key, default)
         if not isinstance(value, bool):
             raise self.wrong(key, f"{_shown(value)} is neither true nor false", "true or false")
         return value
 
     def whole(self, key: str) -> int:
-        """A whole number from 0."""
+        """Return an integer of at least 0."""
         value = self._value(key, None)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise self.wrong(key, f"{_shown(value)} is not a whole number", "a whole number from 0")
         return value
 
     def share(self, key: str, default: float) -> float:
-        """A number between 0 and 1, both excluded."""
+        """Return a number above 0 and below 1."""
         value = self._value(key, default)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1:
             raise self.wrong(key, f"{_shown(value)} is not a share", "a number between 0 and 1")

@@ -1,4 +1,4 @@
-"""Packed files of lines (.zst, .gz, plain) in blocks of whole lines: memory does not grow with the file."""
+"""Read compressed or plain text files (.zst, .gz, .jsonl) in blocks of lines, in memory that does not grow."""
 
 import codecs
 import gzip
@@ -12,28 +12,31 @@ from evenhand.schema import DataError
 
 ENDINGS = (".zst", ".jsonl", ".ndjson", ".gz")
 LONGEST_LINE = 1 << 24
-"""Bytes; of a longer one nothing is passed on but TOO_LONG."""
+"""Maximum number of bytes of a line. A longer line is replaced by TOO_LONG."""
 TOO_LONG = b"...\n"
 WINDOW = 1 << 31
-"""The window that published dumps are packed with (zstd --long=31)."""
+"""Window size in bytes with which published dumps are compressed (zstd --long=31)."""
 UNPACKED_AT_ONCE = 1 << 18
 LONGEST_FRAME_HEADER = 18
 SKIPPABLE = {bytes([first, 0x2A, 0x4D, 0x18]) for first in range(0x50, 0x60)}
-"""First bytes of frames without data that evenhand reads."""
+"""First bytes of zstd frames that contain no lines and are skipped."""
 EXPECTED = (
     f"Expected dumps of comments: JSON lines with `id` and `body`, in files that end in {', '.join(ENDINGS)}."
 )
 
 
 class Truncated(Exception):
-    """The packed stream ends before its end, or goes on with what is none."""
+    """Raised if a compressed file is cut off or damaged, or is followed by other data."""
 
 
 def line_blocks(handle: BinaryIO, path: Path) -> Generator[bytes, None, None]:
-    """Blocks of whole lines, each with its line feed; of the last line, which may have none, the block comes last.
+    """Yield the decompressed content of a file in blocks of whole lines.
 
-    handle: the opened file. path: its name, whose ending shows how it is packed. Raises Truncated, behind the last
-    whole line; DataError for a file that is not packed as its name says, and where zstandard is missing.
+    Each block ends with a line feed, except the last one if the file does not end with a line feed.
+
+    handle: the file, opened for reading bytes. path: its name; the suffix determines the compression. Raises Truncated
+    after the last complete line of a damaged file. Raises a DataError if the file does not have the format of its name,
+    needs the missing package zstandard, or cannot be decompressed in memory.
     """
     match path.suffix.lower():
         case ".zst":
@@ -98,7 +101,7 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
     began = False
     while True:
         try:
-            piece = frames.read1(UNPACKED_AT_ONCE)  # what comes before damage, too
+            piece = frames.read1(UNPACKED_AT_ONCE)  # also returns the data before damage
         except zstandard.ZstdError as error:
             if "memory" in str(error):
                 window = zstandard.get_frame_parameters(_beginning(handle)).window_size
@@ -115,7 +118,7 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
             break
         began = True
         yield piece
-    if not _is_whole(handle):  # the reader takes the end of a file for the end of a frame
+    if not _is_whole(handle):  # the reader does not report a frame that is cut off
         raise Truncated
 
 
@@ -125,7 +128,9 @@ def _beginning(handle: BinaryIO) -> bytes:
 
 
 def _is_whole(handle: BinaryIO) -> bool:
-    """Whether a zstd file ends where a frame of it ends: from one block's header to the next, without unpacking.
+    """Return True if a zstd file ends at the end of a frame.
+
+    Only the headers of frames and blocks are read, and nothing is decompressed.
 
     Source: RFC 8878, section 3.1.
     """
