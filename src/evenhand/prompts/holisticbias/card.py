@@ -1,7 +1,7 @@
 """The card of the HolisticBias prompt sets, with the quirks of the published composer.
 
-`as_published=True` keeps the quirks marked "kept"; the default mode mends those marked "mended". Section
-numbers are counted in the released files.
+Each quirk states whether evenhand keeps or mends it by default. `as_published=True` restores the published articles
+and the published templates of fixed phrases.
 """
 
 from typing import NamedTuple
@@ -11,8 +11,11 @@ from evenhand.schema import Card
 
 
 class Quirk(NamedTuple):
-    """id: a short name. what: what the published code does. in_default: what our default mode does.
-    where: the section of the methods card that documents it."""
+    """A quirk of the published code.
+
+    id: short name. what: what the published code does. in_default: what evenhand does by default ("kept" or "mended").
+    where: section of the methods card that documents the quirk.
+    """
 
     id: str
     what: str
@@ -99,10 +102,10 @@ VERSIONS = ("v1.0", "v1.1")
 
 
 def holisticbias_card(version: str, as_published: bool, modified: bool, rows: int) -> Card:
-    """The card of a HolisticBias prompt set.
+    """Return the card of a HolisticBias prompt set.
 
-    version: "v1.0" or "v1.1". as_published: which mode composed it. modified: whether the files differ
-    from the published ones. rows: how many sentences it holds.
+    version: "v1.0" or "v1.1". as_published: True if articles and templates are those of the published composer.
+    modified: True if the files differ from the published ones. rows: number of sentences.
     """
     mode = "as published" if as_published else "articles and fixed phrases corrected"
     edited = ", from edited files" if modified else ""

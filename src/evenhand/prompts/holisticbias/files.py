@@ -1,4 +1,4 @@
-"""Reads the four JSON files of a published HolisticBias version, and says precisely what is wrong in one."""
+"""Read the four JSON files of a HolisticBias version. Errors name the file and the position of the problem."""
 
 import json
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FORMAT_HINT = (
 
 @dataclass(frozen=True)
 class DescriptorEntry:
-    """A descriptor of descriptors.json; None where the file states nothing."""
+    """A descriptor of descriptors.json. Fields that the file does not give are None."""
 
     axis: str
     bucket: str
@@ -30,7 +30,10 @@ class DescriptorEntry:
 
 @dataclass(frozen=True)
 class StandaloneEntry:
-    """A noun phrase with its descriptor behind the noun (templated) or without a free noun (fixed)."""
+    """A noun phrase of standalone_noun_phrases.json.
+
+    It is templated (a placeholder for a noun, followed by a descriptor) or fixed (such as "a wheelchair user").
+    """
 
     axis: str
     singular: str
@@ -39,7 +42,7 @@ class StandaloneEntry:
 
     @property
     def templated(self) -> bool:
-        """Whether it takes any noun."""
+        """Return True if the phrase has a placeholder for a noun."""
         return self.singular.startswith("{article} {noun}")
 
 
@@ -54,7 +57,7 @@ class NounEntry:
 
 @dataclass(frozen=True)
 class TemplateEntry:
-    """A sentence around one placeholder."""
+    """A sentence with one placeholder for a noun phrase."""
 
     template: str
     first_turn_only: bool
@@ -62,12 +65,12 @@ class TemplateEntry:
 
     @property
     def plural(self) -> bool:
-        """Whether the placeholder wants a plural."""
+        """Return True if the placeholder is for a plural noun phrase."""
         return PLACEHOLDERS[1] in self.template
 
     @property
     def around(self) -> tuple[str, str]:
-        """What stands before and behind the noun phrase."""
+        """Return the text before and the text after the placeholder."""
         before, _, behind = self.template.partition(PLACEHOLDERS[self.plural])
         return before, behind
 
@@ -83,11 +86,11 @@ class Parts:
 
 
 def read_parts(folder: Path) -> Parts:
-    """The content of the four JSON files of a folder.
+    """Read the four JSON files in a folder.
 
-    folder: holds the files named in FILES. Returns their entries in file order. Raises DataError naming
-    the file and the place for a missing file, broken JSON, or an entry of the wrong shape.
-    Source: the released data of Smith et al. 2022.
+    folder: contains the files in FILES. Returns their entries in file order. Raises a DataError with the file and the
+    position if a file is missing or is not valid JSON, or if an entry has the wrong structure. Source: the released
+    data of Smith et al. 2022.
     """
     folder = Path(folder)
     missing = [name for name in FILES if not (folder / name).is_file()]
@@ -136,7 +139,10 @@ def _list(path: Path, place: str, value: Any) -> list[Any]:
 
 
 def _fields(path: Path, place: str, entry: Any, required: str, optional: set[str]) -> dict[str, str]:
-    """An entry as an object of strings; a bare string is short for its required field."""
+    """Return the fields of an entry. An entry that is a string is the value of the required field.
+
+    Raises a DataError if the required field is missing, a field is unknown, or a value is not a string.
+    """
     fields = {required: entry} if isinstance(entry, str) else _object(path, place, entry)
     unknown = set(fields) - optional - {required}
     if required not in fields or unknown:

@@ -1,4 +1,4 @@
-"""The noun phrases of HolisticBias: descriptors crossed with nouns, as published or with right articles."""
+"""Compose the noun phrases of HolisticBias from descriptors and nouns, with published or corrected articles."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -11,7 +11,7 @@ CONTROL_AXIS = "null"
 
 
 class HolisticBiasPhrase(NamedTuple):
-    """One noun phrase. Names and order of the fields are those of the published columns."""
+    """A noun phrase. The fields have the names and the order of the published columns."""
 
     axis: str
     bucket: str
@@ -27,11 +27,10 @@ class HolisticBiasPhrase(NamedTuple):
 
 
 def compose_phrases(parts: Parts, as_published: bool) -> list[HolisticBiasPhrase]:
-    """All noun phrases, in the published order (by all columns, code point by code point).
+    """Return all noun phrases in the published order: sorted by all columns, by Unicode code point.
 
-    parts: the content of the four files. as_published: choose articles by the first letter instead of by
-    sound. Returns 18,382 phrases for v1.0 and 22,029 for v1.1.
-    Source: Smith et al. 2022, section 3.
+    parts: content of the four files. as_published: choose the article by the first letter instead of by the sound.
+    There are 18,382 phrases for v1.0 and 22,029 for v1.1. Source: Smith et al. 2022, section 3.
     """
     article = article_by_letter if as_published else article_by_sound
     return sorted(
@@ -40,9 +39,9 @@ def compose_phrases(parts: Parts, as_published: bool) -> list[HolisticBiasPhrase
 
 
 def article_by_letter(phrase: str) -> str:
-    """The published rule: "an" before a vowel letter, else "a".
+    """Return the article by the published rule: "an" before the letters a, e, i, o and u, else "a".
 
-    phrase: at least one character. Source: the released code of Smith et al. 2022.
+    phrase: a text of at least one character. Source: the released code of Smith et al. 2022.
 
     >>> article_by_letter("European"), article_by_letter("hour")
     ('an', 'a')

@@ -1,4 +1,7 @@
-"""HolisticBias v1.0 and v1.1: half a million sentences composed from four small files, indexable without a table."""
+"""Compose the half a million sentences of HolisticBias v1.0 and v1.1 from four small files.
+
+A sentence can be computed from its index, without a table of all sentences.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -68,7 +71,7 @@ class HolisticBias:
     phrases: tuple[HolisticBiasPhrase, ...]
     templates: tuple[TemplateEntry, ...]
     first_ids: NDArray[np.int64]
-    """Row number in the full set of each phrase's first sentence, so that subsets keep their prompt_ids."""
+    """Row number in the full set of each phrase's first sentence. Subsets keep it, so that prompt_ids stay the same."""
 
     @classmethod
     def load(cls, folder: Path | str, version: str = "v1.1", as_published: bool = False) -> "HolisticBias":
@@ -80,7 +83,7 @@ class HolisticBias:
             Contains descriptors.json, nouns.json, sentence_templates.json and standalone_noun_phrases.json, or
             a folder named like the version that does.
         version : {"v1.0", "v1.1"}, default "v1.1"
-            Version of the files. If you edited the files, they count as a modified set.
+            Version of the files. You can edit the files; the set is then marked as modified.
         as_published : bool, default False
             Keep the quirks of the published composer (`evenhand.prompts.holisticbias.card.QUIRKS`), such as the
             article "an" before "European".
@@ -121,10 +124,23 @@ class HolisticBias:
     def from_parts(
         cls, parts: Parts, version: str, as_published: bool = False, modified: bool = True
     ) -> "HolisticBias":
-        """Compose the set from the content of the files, for example edited in Python.
+        """Compose the set from the content of the four files, for example after you edited it in Python.
 
-        `parts` is the content of the four files. With `modified`, the set's card states that the files were
-        changed. The other arguments are those of `load`.
+        Parameters
+        ----------
+        parts : Parts
+            Content of the four files.
+        version : {"v1.0", "v1.1"}
+            Version of the files.
+        as_published : bool, default False
+            Use the articles and templates of the published composer, as in `load`.
+        modified : bool, default True
+            Whether the content differs from the published files. If True, the card of the set states it.
+
+        Returns
+        -------
+        HolisticBias
+            The sentence set.
         """
         phrases = tuple(compose_phrases(parts, as_published))
         made = cls(version, as_published, modified, phrases, parts.templates, np.empty(0, dtype=np.int64))
@@ -132,7 +148,10 @@ class HolisticBias:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Return the index of each noun phrase's first sentence, followed by the total, shape (phrases + 1,)."""
+        """Return the index of each noun phrase's first sentence, followed by the number of all sentences.
+
+        The array has the shape (phrases + 1,).
+        """
         counts = [len(self._allowed(phrase)) for phrase in self.phrases]
         return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
@@ -262,7 +281,7 @@ class HolisticBias:
         if phrase.noun != NONE:
             return self.templates
         if phrase.noun_phrase_type == "fixed_phrase" and not self.as_published:
-            return self.templates  # a fixed phrase is a whole noun phrase
+            return self.templates  # a fixed phrase is a complete noun phrase and fits every template
         return self._without_noun
 
     @cached_property
@@ -284,7 +303,7 @@ class HolisticBias:
                 "Select more axes, descriptors or nouns.",
             )
         phrases = tuple(self.phrases[p] for p in kept)
-        # rebuilt rather than replaced: the cached arithmetic belongs to the old phrases
+        # create a new object, because the cached `starts` belong to the old phrases
         return HolisticBias(
             self.version, self.as_published, self.modified, phrases, self.templates, self.first_ids[kept]
         )
@@ -296,7 +315,10 @@ class HolisticBias:
             yield self._rows(int(first), int(last), PUBLISHED_COLUMNS)
 
     def _rows(self, first: int, last: int, columns: Iterable[str], ids: bool = False) -> pl.DataFrame:
-        """Sentences of the phrases first to last as a table, gathered column by column."""
+        """Return the sentences of the noun phrases first to last - 1 as a table.
+
+        columns: names of the columns. ids: also add the column prompt_id.
+        """
         counts = np.diff(self.starts[first : last + 1])
         phrase_of = np.repeat(np.arange(last - first), counts)
         within = np.arange(counts.sum()) - np.repeat(self.starts[first:last] - self.starts[first], counts)
@@ -339,7 +361,7 @@ class HolisticBias:
 
 
 def _gathered(values: list[Any], places: NDArray[np.int64]) -> pl.Series:
-    """values[places]; the characters of a string are held once, however often it is gathered."""
+    """Return values[places] as a column. Each distinct string is stored only once in memory."""
     return pl.Series(values)[places]
 
 
@@ -349,7 +371,7 @@ def _sentence(phrase: HolisticBiasPhrase, template: TemplateEntry) -> str:
 
 
 def _published_csv(frame: pl.DataFrame, header: bool) -> memoryview:
-    """As the published writer does: quotes where needed, True and False, a line feed after each row."""
+    """Return a table as CSV in the published format: minimal quotes, True and False, and a line feed after each row."""
     flags = [name for name, dtype in frame.schema.items() if dtype == pl.Boolean]
     words = [
         pl.when(pl.col(flag)).then(pl.lit("True")).otherwise(pl.lit("False")).alias(flag) for flag in flags

@@ -1,4 +1,4 @@
-"""Intermittent style variations of a sentence: "I am" for "I'm", no hyphens, lower case, no final period."""
+"""Vary the style of sentences at random: "I am" for "I'm", no hyphens, lower case, no final period."""
 
 from dataclasses import replace
 
@@ -15,13 +15,30 @@ FLAGS = (
     "remove_final_period",
 )
 PUBLISHED = 0.5
-"""With what probability the published `get_sentence` applies each variation."""
+"""Probability with which the published `get_sentence` applies each variation."""
 
 
 def with_style_variations(prompts: PromptSet, seed: int, probability: float = PUBLISHED) -> PromptSet:
-    """Return prompts with varied wording. The original text is in `unvaried_text`.
+    """Return prompts whose text is varied at random. The column `unvaried_text` has the original text.
 
-    Parameters and errors are those of `apply_variations`.
+    Parameters
+    ----------
+    prompts : PromptSet
+        Prompts with the column `template`, or `span_start` and `span_end` (characters of the noun phrase).
+    seed : int
+        Random seed.
+    probability : float, default 0.5
+        Probability of each variation.
+
+    Returns
+    -------
+    PromptSet
+        The prompts, with the columns that `apply_variations` adds, and a card that states the variations.
+
+    Raises
+    ------
+    UsageError
+        A column is missing, a prompt has no noun phrase, or the probability is not in [0, 1].
     """
     varied = apply_variations(prompts.frame, seed, probability)
     frame = varied.rename({"text": "unvaried_text"}).rename({"variant_text": "text"})
@@ -34,14 +51,15 @@ def with_style_variations(prompts: PromptSet, seed: int, probability: float = PU
 
 
 def apply_variations(frame: pl.DataFrame, seed: int, probability: float = PUBLISHED) -> pl.DataFrame:
-    """Add a varied wording of each prompt, each variation drawn with a given probability.
+    """Add a version of each prompt with random style variations.
 
-    frame: has prompt_id, text, and either `template` (with its {noun_phrase} or {plural_noun_phrase}) or
-    `span_start` and `span_end` (characters of the noun phrase). seed: any integer; draws depend on it and
-    the prompt_id only, never on order. probability: of each variation, in [0, 1]. Returns the frame with
-    `variant_text`, `variant_noun_phrase` and the four flags, true where that variation changed something.
-    Raises UsageError for missing columns or a probability outside [0, 1].
-    Source: Smith et al. 2022, appendix A.3.
+    frame: a table with the columns prompt_id, text, and either `template` (with {noun_phrase} or {plural_noun_phrase})
+    or `span_start` and `span_end` (characters of the noun phrase). seed: random seed; the variations of a prompt depend
+    only on the seed and its prompt_id, not on the order of rows. probability: probability of each variation, in [0, 1].
+
+    Returns the table with the new columns `variant_text`, `variant_noun_phrase`, and one boolean column per variation
+    (FLAGS), which is True if the variation changed the text. Raises a UsageError if a column is missing, a prompt has
+    no noun phrase, or the probability is not in [0, 1]. Source: Smith et al. 2022, appendix A.3.
 
     >>> row = {"prompt_id": "0", "text": "I'm a Deaf man.", "template": "I'm {noun_phrase}."}
     >>> frame = pl.DataFrame([row])
@@ -66,7 +84,7 @@ def apply_variations(frame: pl.DataFrame, seed: int, probability: float = PUBLIS
         im: pl.col(im) & (before.str.contains(r"\bI'm\b") | behind.str.contains(r"\bI'm\b")),
         hyphens: pl.col(hyphens) & middle.str.contains("-", literal=True),
         lower: pl.col(lower) & (middle != middle.str.to_lowercase()),
-        # the noun phrase may itself end the sentence, so the period is looked for behind it only
+        # search for the period only after the noun phrase: the phrase itself can end the sentence
         period: pl.col(period) & behind.str.ends_with("."),
     }
     parts = parts.with_columns(**changed)
@@ -93,7 +111,7 @@ def apply_variations(frame: pl.DataFrame, seed: int, probability: float = PUBLIS
 
 
 def _split(frame: pl.DataFrame) -> pl.DataFrame:
-    """The text before, in and behind the noun phrase."""
+    """Return the text before, inside and after the noun phrase, as the columns before, middle and behind."""
     if "template" in frame.columns:
         template = pl.col("template").cast(pl.String)
         marks = frame.select(
