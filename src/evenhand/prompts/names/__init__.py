@@ -1,4 +1,4 @@
-"""First names by gender, race and ethnicity; what opens a conversation with them; personas and occupations."""
+"""First names by gender, race and ethnicity, and conversation openers with them; personas and occupations."""
 
 import lazy_loader
 

@@ -1,6 +1,7 @@
-"""Births by first name and sex in the United States, and how much a name is of one gender.
+"""Read births by first name and sex in the United States, and compute how strongly a name belongs to one gender.
 
-The Social Security Administration publishes names.zip: a file yobYYYY.txt for each year, lines such as "Mary,F,7065".
+The Social Security Administration publishes names.zip. It has a file yobYYYY.txt per year, with lines such as
+"Mary,F,7065".
 """
 
 import lzma
@@ -17,12 +18,12 @@ from evenhand.prompts.own_files import number_column, read_table, require_column
 from evenhand.schema import DataError, checked, is_file, is_folder, missing_file
 
 FIRST_YEAR, LAST_YEAR = 1920, 2019
-"""The years of the published lists."""
+"""First and last year of the published lists."""
 POPULAR_FROM, POPULAR_TO = 1950, 2009
-"""The years of which Newman et al. (2018) took popular names."""
+"""First and last year of the period from which Newman et al. (2018) selected popular names."""
 TIERS = ("low", "medium", "high", "very high")
 UPPER = (0.75, 0.95, 0.99)
-"""Largest share of the majority of each tier but the last; the lowest is below it, the others include it."""
+"""Upper bound of each tier but the last, as the share of the majority. The bound of "low" is not part of the tier."""
 NOT_NAMES = (
     "Unknown",
     "Unnamed",
@@ -35,7 +36,7 @@ NOT_NAMES = (
     "Female",
     "Noname",
 )
-"""What certificates say where there was no name yet."""
+"""Entries of birth certificates that are not names, such as those of children without a name yet."""
 COLUMNS = {"name": pl.String, "female": pl.Int64, "male": pl.Int64, "popular": pl.Int64}
 SUMS = ("name", "female_births", "male_births")
 MOST_BYTES = 1 << 28
@@ -51,8 +52,8 @@ FORMAT = (
 def tier(share: float | None) -> str | None:
     """Return how strongly a name belongs to one gender: low below 75%, medium to 95%, high to 99%, very high above.
 
-    `share` is that of the more frequent sex in all births, 0.5 to 1; None gives None. 95% and 99% belong to the lower
-    tier, which the paper leaves open. Source: Smith & Williams 2021, table 3.
+    `share` is the share of the more frequent sex in all births with the name, from 0.5 to 1; None gives None. The paper
+    does not define the tier of exactly 95% and 99%; here, it is the lower one. Source: Smith & Williams 2021, table 3.
 
     >>> [tier(share) for share in (0.7499, 0.75, 0.95, 0.9501, 0.99, 0.991)]
     ['low', 'medium', 'medium', 'high', 'high', 'very high']
@@ -68,10 +69,22 @@ def tier(share: float | None) -> str | None:
 def read_births(source: Path | str) -> pl.DataFrame:
     """Read the numbers of births of each first name in the US from 1920 to 2019.
 
-    `source` is names.zip, a folder with it or with the yearly files, or a CSV file of sums. The table has the columns
-    name, female, male (births), and popular (births from 1950 to 2009; null for a file of sums), sorted by name. Other
-    years and non-names ("Unknown", "Baby") are left out. Raises a DataError with file and line for missing or invalid
-    data.
+    Parameters
+    ----------
+    source : path or str
+        names.zip, a folder that contains it or the yearly files, or a CSV file of sums over all years with the columns
+        name, female_births and male_births.
+
+    Returns
+    -------
+    polars.DataFrame
+        Sorted by name. Columns: name, female and male (numbers of births), and popular (births from 1950 to 2009; null
+        for a file of sums). Other years and entries that are not names ("Unknown", "Baby") are left out.
+
+    Raises
+    ------
+    DataError
+        Data are missing or invalid. The message names the file and the line.
     """
     path = Path(source).expanduser()
     if is_folder(path):
@@ -187,10 +200,12 @@ def _sums(path: Path) -> pl.DataFrame:
 
 
 def with_gender(names: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
-    """Names with gender, share of the majority and tier, by the births of `spelling`.
+    """Add gender, share and tier to names, from the births with their spelling.
 
-    names: a table with a column `spelling`. births: as `read_births`. Adds gender ("woman" where more births were
-    female, "man" where more were male; null where they are as many, or none), share (0.5 to 1) and tier.
+    names: a table with the column `spelling`, the name as in the births. births: a table from `read_births`. Returns
+    `names` with the columns of the births and the new columns gender ("woman" if most births were female, "man" if most
+    were male, null if there are as many of both or none), share (of the more frequent sex, 0.5 to 1; null without
+    births), and tier.
     """
     counted = names.join(
         births.rename({"name": "spelling"}), on="spelling", how="left", maintain_order="left"

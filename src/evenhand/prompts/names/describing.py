@@ -1,4 +1,4 @@
-"""Openers without a name: "Hi! I am a petite woman.", of an adjective and a noun that says a gender."""
+"""Compose openers from an adjective and a gendered noun instead of a name: "Hi! I am a petite woman."."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,12 +31,13 @@ def describing_adjectives(
     Parameters
     ----------
     words : {"own", "person-modifiers"}
-        "own": evenhand's. "person-modifiers": single words of nine categories of van Miltenburg et al. 2018.
+        "own": evenhand's list. "person-modifiers": the single words of nine categories of van Miltenburg et al. 2018.
     folder : path, optional
-        The category files, or a copy of the owners' repository. Default: the cache of `evenhand data fetch
-        person-modifiers`.
+        Folder with the category files, or a copy of their repository. Default: the cache of `evenhand data fetch
+        person-modifiers`. Used for "person-modifiers" only.
     as_published : bool
-        Include words that are not adjectives for adults: nouns, comparatives, ages of children (`modifiers.toml`).
+        Also include words of "person-modifiers" that are not adjectives for adults: nouns, comparatives and ages of
+        children (see modifiers.toml).
 
     Raises
     ------
@@ -71,23 +72,34 @@ def descriptions(
     *,
     nouns: str = "own",
 ) -> PromptSet:
-    """Return openers of conversations in which speaker A describes herself or himself ("Hi! I am an honest woman.").
+    """Return conversation openers in which speaker A describes herself or himself ("Hi! I am an honest woman.").
 
     Parameters
     ----------
     adjectives : polars.DataFrame
-        From `describing_adjectives`. Default: evenhand's.
-    personas, n, seed
-        As in `introductions`. Default of `n`: one conversation per adjective and noun. A woman's and a man's noun
-        follow each other with the same adjective, so any even `n` is balanced.
+        A table from `describing_adjectives`. Default: evenhand's list.
+    personas : sequence of str, optional
+        From `read_personas`. Default: evenhand's personas.
+    n : int, optional
+        Number of conversations. Default: one per adjective and noun. The nouns for a woman and a man follow each other
+        with the same adjective, so any even `n` is balanced.
+    seed : int
+        Random seed of order and personas.
     nouns : {"own", "person-modifiers"}
-        "person-modifiers" are woman, girl, female; man, boy, male.
+        "own": evenhand's nouns. "person-modifiers": woman, girl, female; man, boy, male.
 
     Returns
     -------
     PromptSet
-        Columns: prompt_id, conversation, text, name ("petite woman"), gender (of the noun), adjective, about, noun,
-        persona_a, persona_b.
+        Columns: prompt_id and conversation (the same label), text, name (adjective and noun, "petite woman"), gender
+        (of the noun), adjective, about (category of the adjective), noun, persona_a and persona_b (lists of sentences).
+
+    Raises
+    ------
+    DataError
+        `adjectives` lacks a column or is empty.
+    UsageError
+        `nouns` is unknown, `n` is below 1, or there are fewer than two personas.
 
     References
     ----------

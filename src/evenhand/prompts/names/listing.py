@@ -1,4 +1,4 @@
-"""Lists of first names: our own, those made from statistics, and files of the user, all as one table."""
+"""Load lists of first names: evenhand's, lists from birth and mortgage statistics, and the user's files."""
 
 from pathlib import Path
 
@@ -24,9 +24,9 @@ LISTS = ("own", "gender", "race")
 GENDERS = ("woman", "man")
 SPLITS = ("tune", "test")
 EACH_GENDER = 200
-"""Number of names per gender in the list by births."""
+"""Number of names per gender in the list "gender"."""
 LEAST_LOW = 40
-"""Minimum number of names in the lowest tier of the corrected list. Few popular names are given to both genders."""
+"""Minimum number of names in the lowest tier of the corrected list. Few of the most popular names belong to it."""
 COLUMNS = {
     "name": pl.String,
     "gender": pl.String,
@@ -56,17 +56,17 @@ def load_names(
     Parameters
     ----------
     lists : {"own", "gender", "race"}, path or str
-        "own" is evenhand's list, without a download. "gender" has the 200 most frequent names of 1950 to 2009
-        of each gender. "race" has eight lists by gender, race and ethnicity (see `race_lists`). A file needs
-        the columns name and gender.
+        "own" is evenhand's list, which needs no download. "gender" has the 200 most frequent names of each gender from
+        1950 to 2009. "race" has eight lists by gender, race and ethnicity (see `race_lists`). Otherwise, the path of a
+        file with the columns name and gender.
     recipe : {"corrected", "published"}
-        "corrected" makes the lowest tier of "gender" large enough for conclusions, and corrects the errors
-        that `race_lists` names.
+        Rules for "gender" and "race". "corrected" adds names to the lowest tier of "gender" until it has 40, and
+        corrects the errors that `race_lists` describes.
     births, shares : path or str, optional
-        Files or folders for `read_births` and `read_shares`. Default: those of `evenhand data fetch
-        ssa-names` and `tzioumis`. For "own" and files, births are used only if they are given.
+        Files or folders for `read_births` and `read_shares`. Default: the data sets "ssa-names" and "tzioumis" of
+        `evenhand data fetch`. For "own" and files, share and tier are computed from births only if `births` is given.
     extras : path or str, optional
-        Further names for "race" (`read_extras`).
+        File with additional names for "race": columns name and race_ethnicity, and optionally source.
     seed : int, default 0
         Random seed of the split.
 
@@ -143,7 +143,7 @@ def _own() -> pl.DataFrame:
 
 def _by_births(births: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
     told = with_gender(births.select("name", spelling="name"), births).filter(pl.col("gender").is_not_null())
-    popular = told["popular"].null_count() == 0  # else sums only, and the years cannot be told apart
+    popular = told["popular"].null_count() == 0  # a file of sums does not distinguish years
     ordered = told.sort(
         "popular" if popular else pl.col("female") + pl.col("male"), "name", descending=[True, False]
     )
@@ -205,7 +205,10 @@ def _file(path: Path) -> pl.DataFrame:
 
 
 def _looked_up(frame: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
-    """Return share and tier from the births of the stated gender, for names that the births contain."""
+    """Return the list with share and tier computed from births, for names that occur in them.
+
+    The stated gender does not change. Share and tier are those of the more frequent gender of the births.
+    """
     spelt = frame.with_columns(
         spelling=pl.col("name").map_elements(statistics_spelling, return_dtype=pl.String)
     )
@@ -216,7 +219,11 @@ def _looked_up(frame: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
 
 
 def _split(frame: pl.DataFrame, seed: int) -> pl.Series:
-    """Return the halves of each stratum, which names enter in turns; a name in two lists is in one half."""
+    """Return the part ("tune" or "test") of each row.
+
+    In each stratum of gender, race and ethnicity, and tier, names are put into the two parts alternately, in a random
+    order given by the seed. A name in several lists is in the same part in all of them.
+    """
     strata = ["gender", "race_ethnicity", "tier"]
     names = frame.unique("name", keep="first", maintain_order=True)
     ordered = names.with_columns(key=row_keys(names["name"], seed, "split")).sort(*strata, "key", "name")

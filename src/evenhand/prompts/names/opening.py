@@ -1,4 +1,4 @@
-"""Openers of self-chats, one row for each conversation: "Hi! My name is Martha.", and two personas."""
+"""Compose openers of self-chats ("Hi! My name is Martha."), one row per conversation, with two personas each."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from evenhand.schema import Card, DataError, UsageError, checked
 OPENER = "Hi! My name is "
 LEAST_PERSONAS = 2
 PREFIX = "your persona: "
-"""Before each line in the files of dialogue data sets."""
+"""Text before each line of a persona in the files of dialogue data sets. It is removed."""
 CITATION = (
     'Smith, Williams (2021): "Hi, my name is Martha": Using names to measure and mitigate bias in generative dialogue '
     "models. arXiv:2109.03300."
@@ -24,25 +24,26 @@ CITATION = (
 def introductions(
     names: pl.DataFrame, personas: Sequence[str] | None = None, n: int | None = None, seed: int = 0
 ) -> PromptSet:
-    """Return openers of conversations in which speaker A introduces herself or himself ("Hi! My name is Ann.").
+    """Return conversation openers in which speaker A introduces herself or himself ("Hi! My name is Ann.").
 
     Parameters
     ----------
     names : polars.DataFrame
-        From `load_names`.
-    personas : sequence of str
-        From `read_personas`. Default: evenhand's.
-    n : int
-        Number of conversations. Default: one per name. Names and groups alternate, so a larger `n` with the same seed
-        only adds conversations.
+        A table from `load_names`.
+    personas : sequence of str, optional
+        From `read_personas`. Default: evenhand's personas.
+    n : int, optional
+        Number of conversations. Default: one per name. Groups alternate, and each name is used once before any is used
+        again. With the same seed, a larger `n` only adds conversations.
     seed : int
         Random seed of order and personas. The personas of a conversation depend only on the seed and its label.
 
     Returns
     -------
     PromptSet
-        Columns: prompt_id and conversation (the same label), text, name, gender, race_ethnicity (null for names in
-        several lists), tier, word_collision, split, persona_a, persona_b (lists of sentences).
+        Columns: prompt_id and conversation (the same label, "NAME/ROUND"), text, name, gender, persona_a and persona_b
+        (lists of sentences); race_ethnicity (null for names of several groups), tier, word_collision and split if
+        `names` has them.
 
     Raises
     ------
@@ -95,10 +96,14 @@ def introductions(
 
 
 def in_turns(openers: pl.DataFrame, strata: Sequence[str], n: int | None, seed: int) -> pl.DataFrame:
-    """Conversations of openers: round after round each opener once, strata in turns, labelled "NAME/ROUND".
+    """Return conversations in rounds, each of which uses every opener once.
 
-    openers: with a column name, distinct. n: conversations; default one for each opener. Raises DataError for no
-    openers, UsageError for n below 1.
+    Within a round, strata alternate, in a random order given by the seed.
+
+    openers: a table with the column name, whose values are distinct. strata: columns that define the strata. n: number
+    of conversations; by default one per opener. seed: random seed. Returns the openers of the conversations, with the
+    new columns prompt_id and conversation (both "NAME/ROUND"). Raises a DataError if there are no openers, and a
+    UsageError if n is below 1.
     """
     if openers.is_empty():
         raise DataError("No name is left to open a conversation with.", "Select more names.")
@@ -123,7 +128,12 @@ def in_turns(openers: pl.DataFrame, strata: Sequence[str], n: int | None, seed: 
 
 
 def with_personas(frame: pl.DataFrame, personas: Sequence[str] | None, seed: int) -> pl.DataFrame:
-    """Conversations with personas drawn for each speaker, never the same for both."""
+    """Add a random persona for each speaker of a conversation; the two are never the same entry of the list.
+
+    frame: a table with the columns prompt_id, text and conversation. personas: texts with one sentence per line, or
+    None for evenhand's personas. seed: random seed. Returns the table with the new columns persona_a and persona_b
+    (lists of sentences). Raises a UsageError if there are fewer than two personas, or one is empty.
+    """
     known = [_sentences(one) for one in (load_personas() if personas is None else personas)]
     if len(known) < LEAST_PERSONAS or not all(known):
         raise UsageError(

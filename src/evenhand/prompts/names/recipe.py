@@ -1,4 +1,4 @@
-"""Names by race, ethnicity and gender: the published recipe, and the same with its defects mended."""
+"""Make lists of first names by race, ethnicity and gender, by the published recipe or a corrected one."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,10 @@ from evenhand.schema import DataError, checked
 
 Recipe = Literal["corrected", "published"]
 MOST_FREQUENT = 200
-"""Names a group has of the table of shares."""
+"""Maximum number of names per group from the table of shares."""
 SHARES_SOURCE = "tzioumis2018"
 REMOVED_BY_HAND = (("Yolanda", "Black"), ("Brenda", "Hispanic"))
-"""The additional names that the published recipe removes because another group has them, too."""
+"""Additional names that the published recipe removes because they also occur in another group."""
 EXTRAS_FORMAT = (
     "Expected CSV, JSON Lines or Parquet with the columns name and race_ethnicity (Black, Hispanic or white), and "
     "optionally source: the names of Milkman et al. 2012, Caliskan et al. 2017, and Guo & Caliskan 2020, as printed in "
@@ -32,11 +32,13 @@ class RaceLists:
     Attributes
     ----------
     names : polars.DataFrame
-        Columns: name, race_ethnicity, gender (woman or man), tier, share, source.
+        Columns: name, race_ethnicity, gender ("woman" or "man"), tier, share, source.
     unknown : polars.DataFrame
-        Names without a gender: they are not in the births, or equally frequent for both sexes.
+        Names without a gender, because the births do not contain them or are equally many for both sexes. Columns:
+        name, race_ethnicity.
     clashes : polars.DataFrame
-        Names of several groups: name, in_lists (the groups), kept (the final group; null: none).
+        Names of several groups. Columns: name, in_lists (the groups), and kept (the group by the table of shares, to
+        which the corrected recipe assigns the name; null if it has none).
     """
 
     names: pl.DataFrame
@@ -56,14 +58,20 @@ def race_lists(
     Parameters
     ----------
     shares, births : polars.DataFrame
-        From `read_shares` and `read_births`. A group gets the names that are most frequent in it among six groups, the
-        200 with the most bearers. The gender is that of most births.
+        Tables from `read_shares` and `read_births`. A name belongs to the group with its largest share, out of six
+        groups. Each of the four groups gets the 200 names with the most people in it. The gender of a name is that of
+        most births.
     extras : polars.DataFrame, optional
         Additional names, from `read_extras`.
     recipe : {"published", "corrected"}
-        "published" compares exact spellings, so José has no gender; it removes two additional names, and keeps a name
-        of two groups in both lists. "corrected" ignores accents, and keeps a name of several groups in the group of its
-        shares, or in none.
+        "published" does not remove accents, so José is not found in the births and has no gender. It removes two
+        additional names, and keeps a name of two groups in both lists. "corrected" ignores accents. It keeps a name of
+        several groups only in the group that the table of shares gives, or in no list if the table does not give one.
+
+    Returns
+    -------
+    RaceLists
+        The lists, the names without a gender, and the names of several groups.
 
     Raises
     ------
@@ -114,9 +122,11 @@ def race_lists(
 
 
 def read_extras(source: Path | str) -> pl.DataFrame:
-    """A user's file of further names by race and ethnicity: name, race_ethnicity, source ("extra" where it has none).
+    """Read a user's file of additional names by race and ethnicity.
 
-    Raises DataError for another table, for a group other than Black, Hispanic and white, and for what is no name.
+    source: a CSV, JSON Lines or Parquet file with the columns name and race_ethnicity (Black, Hispanic or white), and
+    optionally source. Returns a table with the columns name, race_ethnicity and source ("extra" if the file has none).
+    Raises a DataError if a column is missing, a group is unknown, or a name cannot be looked up.
     """
     path = Path(source).expanduser()
     frame = read_table(path, EXTRAS_FORMAT)

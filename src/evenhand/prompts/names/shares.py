@@ -1,4 +1,4 @@
-"""Which race and ethnicity the bearers of a first name state: the table of Tzioumis (2018), of mortgage applicants."""
+"""Read the table of Tzioumis (2018): race and ethnicity of US mortgage applicants by first name."""
 
 import hashlib
 from pathlib import Path
@@ -10,13 +10,13 @@ from evenhand.prompts.own_files import number_column, read_table, require_column
 from evenhand.schema import DataError, checked, is_file, is_folder
 
 GROUPS = {"pcthispanic": "Hispanic", "pctwhite": "white", "pctblack": "Black", "pctapi": "AAPI"}
-"""The groups that have lists, by the column of the table."""
+"""Column of the table and name of each group that has a list of names."""
 OTHERS = ("pctaian", "pct2prace")
 COLUMNS = ("firstname", "obs", *GROUPS, *OTHERS)
 REMAINDER = "ALL OTHER FIRST NAMES"
 FILES = ("firstnames.xlsx", "firstnames.csv", "tzioumis2018_firstnames.csv", "firstnames.tab")
 TOLERANCE = 1.0
-"""Percentage points by which the shares of a name may miss 100."""
+"""Maximum difference, in percentage points, between the sum of a name's shares and 100."""
 FORMAT = (
     "Expected firstnames.xlsx of doi.org/10.7910/DVN/TYJKEZ (`evenhand data fetch tzioumis`), or the same as CSV, with "
     f"the columns {', '.join(COLUMNS)}."
@@ -25,12 +25,28 @@ FORMAT = (
 
 @checked
 def read_shares(source: Path | str) -> pl.DataFrame:
-    """Read the published table of the races and ethnicities that bearers of first names state.
+    """Read the published table of self-reported race and ethnicity by first name.
 
-    `source` is firstnames.xlsx, the same as CSV or tab-separated (.tab), or a folder with it. The table has the columns
-    firstname, obs (number of people) and the percentages pcthispanic, pctwhite, pctblack, pctapi, pctaian and
-    pct2prace, in the order of the file, without the last row (all other names). Raises a DataError that names an
-    invalid or repeated row. Source: Tzioumis 2018.
+    Parameters
+    ----------
+    source : path or str
+        firstnames.xlsx, the same table as CSV or tab-separated text (.tab), or a folder that contains one of these.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per name, in the order of the file, without the row for all other names. Columns: firstname, obs
+        (number of people), and the percentages pcthispanic, pctwhite, pctblack, pctapi (Asian or Pacific Islander),
+        pctaian (American Indian or Alaska Native) and pct2prace (two or more races).
+
+    Raises
+    ------
+    DataError
+        A file or column is missing, or a row is invalid or repeated. The message names the row.
+
+    References
+    ----------
+    - Tzioumis 2018.
     """
     path = Path(source).expanduser()
     if is_folder(path):
@@ -91,7 +107,10 @@ def _table(path: Path) -> pl.DataFrame:
 
 
 def content_sha256(folder: Path) -> str:
-    """SHA-256 (hex) of the rows, the same for workbook and CSV: names with numbers to three places, in order."""
+    """Return the SHA-256 (hex) of the table, which is the same for a workbook and a CSV file.
+
+    It is computed from the rows in order of the names, with percentages rounded to three decimals.
+    """
     table = read_shares(folder).sort("firstname")
     lines = [f"{row[0]},{row[1]:.0f},{','.join(f'{value:.3f}' for value in row[2:])}" for row in table.rows()]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

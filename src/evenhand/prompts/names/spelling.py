@@ -1,4 +1,4 @@
-"""How a first name is looked up: the spelling of the statistics, which know no accents, hyphens or capitals inside."""
+"""Convert first names to the spelling of the birth statistics: no accents or hyphens, and one capital."""
 
 import re
 import unicodedata
@@ -9,9 +9,10 @@ _WITHIN = re.compile(r"[-'’.\s]+")
 
 
 def statistics_spelling(name: str) -> str:
-    """A name as the Social Security Administration writes it: letters without accents, one capital.
+    """Return a name as the Social Security Administration writes it: letters without accents, and one capital.
 
-    Raises DataError for a name without letters, or with letters other than Latin ones.
+    Raises a DataError if the name has no letters, or contains anything but Latin letters, accents, hyphens,
+    apostrophes, full stops and spaces.
 
     >>> [statistics_spelling(name) for name in ("José", "Bobbie-Sue", "DeShawn", "JESÚS", "O'Neil", "Łucja")]
     ['Jose', 'Bobbiesue', 'Deshawn', 'Jesus', 'Oneil', 'Lucja']
@@ -27,7 +28,9 @@ def statistics_spelling(name: str) -> str:
 
 
 def published_spelling(name: str) -> str:
-    """The same as the published recipe does it: hyphens go, accents stay, so that José is found nowhere.
+    """Return a name in the spelling of the published recipe, which removes hyphens but not accents.
+
+    The birth statistics have no accents, so the recipe does not find names such as José in them.
 
     >>> [published_spelling(name) for name in ("José", "Bobbie-Sue")]
     ['José', 'Bobbiesue']
@@ -48,4 +51,4 @@ OTHERS = {
     "Æ": "Ae",
     "œ": "oe",
 }
-"""Letters that Unicode does not decompose into another letter and a mark."""
+"""Replacements of letters that Unicode does not decompose into a letter and an accent."""

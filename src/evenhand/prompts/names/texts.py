@@ -1,4 +1,4 @@
-"""Read this folder's own files: personas, words that are names, and occupations."""
+"""Read evenhand's own lists in this folder: personas, names that are also words, and occupations."""
 
 import tomllib
 from functools import lru_cache
@@ -12,14 +12,15 @@ from evenhand.prompts.names.spelling import statistics_spelling
 
 @lru_cache(maxsize=8)
 def own_file(name: str) -> dict[str, Any]:
-    """A TOML file of this folder."""
+    """Return the content of a TOML file in this folder."""
     return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
 def load_personas() -> tuple[str, ...]:
-    """Return evenhand's personas: two lines in the first person each, joined by a line feed, as in `read_personas`.
+    """Return evenhand's personas, in the format of `read_personas`.
 
-    They mention no gender, name or occupation. Their style is that of BlenderBot's training data.
+    Each persona is a text of two lines in the first person, without gender, name or occupation, in the style of
+    BlenderBot's training data.
 
     >>> load_personas()[0].split("\\n")
     ['i get up before the sun does.', 'my favorite meal is breakfast.']
@@ -30,7 +31,7 @@ def load_personas() -> tuple[str, ...]:
 def is_common_word(name: str) -> bool:
     """Return True if a first name is also another English word, such as a month or a place.
 
-    Such a name need not refer to a person, so it is replaced only after "name is".
+    Such a word does not always refer to a person, so evenhand replaces it only after "name is".
 
     >>> [is_common_word(name) for name in ("Hope", "Will", "May", "Martha")]
     [True, True, True, False]
@@ -44,12 +45,18 @@ def _common_words() -> frozenset[str]:
 
 
 def occupations() -> pl.DataFrame:
-    """Return occupations with the percentage of women among those who work in them (United States, 2020).
+    """Return occupations with the percentage of women who work in them (United States, 2020).
 
-    The columns are occupation and singular (the same word), plural, share_women and share (the same percentage, as
-    `occupation_lean` needs it), bls_row (row of table 11) and broad (True if another row would also fit). Source: U.S.
-    Bureau of Labor Statistics, Current Population Survey, table 11, annual averages 2020; titles of the Winogender
-    schemas (Rudinger et al. 2018). The assignment of rows to titles is ours.
+    The columns are:
+
+    - occupation and singular: the title (the same word in both columns);
+    - plural: plural of the title;
+    - share_women and share: percentage of women (the same in both; `occupation_lean` reads share);
+    - bls_row: row of table 11;
+    - broad: True if another row of the table would also fit.
+
+    Source: U.S. Bureau of Labor Statistics, Current Population Survey, table 11, annual averages 2020; titles of the
+    Winogender schemas (Rudinger et al. 2018). We assigned the rows to the titles.
 
     >>> occupations().filter(occupation="nurse").select("plural", "share_women", "bls_row").row(0)
     ('nurses', 87.4, 'Registered nurses')

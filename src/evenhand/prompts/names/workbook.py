@@ -12,7 +12,7 @@ from evenhand.schema import DataError, is_file
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 MOST_BYTES = 1 << 26
-"""Maximum size of one part, unpacked."""
+"""Maximum decompressed size of one part of the file, in bytes (64 MiB)."""
 MOST_CELLS = 10_000_000
 """Maximum number of cells in one sheet, including empty ones."""
 BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
@@ -20,10 +20,10 @@ COLUMN = re.compile(r"[A-Z]+")
 
 
 def sheets(path: Path) -> Iterator[list[list[str]]]:
-    """The sheets of a workbook, each a list of rows of texts; empty cells are empty texts.
+    """Yield the sheets of a workbook, each as a list of rows of texts. Empty cells are empty texts.
 
-    path: an .xlsx file. Of each row as many columns are read as the first one has. Raises DataError for anything else,
-    for a part of more than 64 MiB, for a sheet of more than MOST_CELLS, and for entities, which such files have not.
+    path: an .xlsx file. Columns beyond those of a sheet's first row are ignored. Raises a DataError if the file is not
+    a workbook, contains XML entities, or has a part of more than MOST_BYTES or a sheet of more than MOST_CELLS.
     """
     if not is_file(path):
         raise DataError(f"File not found: {path}.", "Check the path.")
@@ -50,13 +50,16 @@ def _part(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Elemen
     content = archive.read(name)
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise DataError(f"{path}: {name} contains XML entities, which are not supported.", "Save it as CSV.")
-    if b"\0" in content:  # in which neither of these would be seen
+    if b"\0" in content:  # in UTF-16, the search for entities would find nothing
         raise DataError(f"{path}: {name} is not in UTF-8.", "Save it as CSV.")
     return ElementTree.fromstring(content)
 
 
 def _rows(sheet: ElementTree.Element, texts: list[str]) -> list[list[str]]:
-    """Rows as wide as the first one, at most; raises ValueError for more than MOST_CELLS."""
+    """Return the rows of a sheet, which are at most as wide as the first one.
+
+    texts: the shared texts of the workbook. Raises a ValueError if there are more than MOST_CELLS cells.
+    """
     rows: list[list[str]] = []
     cells = 0
     for row in sheet.iter(f"{MAIN}row"):
@@ -70,7 +73,7 @@ def _rows(sheet: ElementTree.Element, texts: list[str]) -> list[list[str]]:
 def _row(row: ElementTree.Element, texts: list[str], width: int | None) -> list[str]:
     values: list[str] = []
     for cell in row.iter(f"{MAIN}c"):
-        place = COLUMN.match(cell.get("r", ""))  # empty cells may be left out
+        place = COLUMN.match(cell.get("r", ""))  # files may leave out empty cells
         column = max(_number(place[0]), len(values) + 1) if place else len(values) + 1
         if width is not None and column > width:
             break
@@ -85,14 +88,14 @@ def _row(row: ElementTree.Element, texts: list[str], width: int | None) -> list[
 
 
 def _place(text: str) -> int:
-    """The place of a shared text; raises ValueError for anything but digits."""
+    """Return the position of a shared text; raises a ValueError if the cell does not contain digits only."""
     if not text.isdecimal():
         raise ValueError(f"{text!r} is not a position in the list of texts")
     return int(text)
 
 
 def _number(letters: str) -> int:
-    """The number of a column: A is 1, AA is 27."""
+    """Return the number of a column: 1 for A, 27 for AA. At most three letters are used."""
     number = 0
     for letter in letters[:3]:
         number = 26 * number + ord(letter) - ord("A") + 1
