@@ -68,8 +68,8 @@ class SearchOptions:
     variants : int
         Number of rewordings of each of them.
     most_unanswered : float
-        Largest acceptable increase of the share of unanswered prompts, compared with no instruction. Without it, a
-        model that says nothing would win.
+        Largest acceptable increase of the share of unanswered prompts, compared with no instruction. Without this
+        limit, an instruction that makes the model return empty texts would win.
 
     Raises
     ------

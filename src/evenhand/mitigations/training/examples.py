@@ -202,11 +202,11 @@ def encode_texts(
 def reply_examples(
     pairs: Sequence[tuple[Sequence[int] | Ints, Sequence[int] | Ints]], decoder_start: int | None = None
 ) -> Examples:
-    """Return examples of replies to contexts, of which only the replies are learned.
+    """Return examples of contexts and replies. Only the tokens of the replies contribute to the loss.
 
-    `pairs` are the tokens of a context and of a reply, which ends with the end token. `decoder_start` is the start
-    token of an encoder-decoder model, whose encoder reads the context. None: a causal model, which reads both as one
-    text. Raises a DataError if a context or reply is empty.
+    `pairs` has the tokens of each context and its reply. A reply ends with the end token. For an encoder-decoder model,
+    `decoder_start` is its start token, and the encoder reads the context. For a causal model, which reads both as one
+    text, it is None. Raises a DataError if a context or reply is empty.
 
     >>> reply_examples([([5, 6], [7, 8, 2])]).labels[0].tolist()
     [-100, -100, 7, 8, 2]

@@ -85,8 +85,8 @@ class Lesson:
 class Edit:
     """The result of editing a model in place.
 
-    `told` describes it in a sentence, and `facts` are for the record. `curves` has (step, name, value) of the
-    monitored values.
+    `told` is a sentence that describes the edit. `facts` are stored in the training record. `curves` has a tuple (step,
+    name, value) for each monitored value.
     """
 
     told: str

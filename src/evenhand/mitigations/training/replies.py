@@ -88,10 +88,12 @@ def _format(encoding: Encoding) -> EncodeReply:
 def encoded_replies(
     replies: Sequence[Reply], encode: EncodeReply, longest: int, *, apart: bool = False
 ) -> list[tuple[Ints, Ints]]:
-    """Return the tokens of each history and target, at most `longest` together.
+    """Return the tokens of each history and target, together at most `longest` tokens.
 
-    If they are too long, the target is first cut at its end to `longest` - 1 tokens. Then the history is cut at its
-    beginning, so that a label at its end remains. apart: True for an encoder and a decoder, which each read at most
+    If a target is too long, its end is cut off, to `longest` - 1 tokens. If both together are too long, the beginning
+    of the history is cut off, so that a label at its end remains.
+
+    apart: True for an encoder-decoder model. Its encoder reads the history and its decoder the target, each up to
     `longest` tokens.
 
     >>> cut = lambda history, target, label: (list(range(10)), [100, 101])

@@ -1,8 +1,8 @@
-"""Pairs of texts of which one is preferred: from a material, from texts and their counterparts, or from a file.
+"""Build pairs of a preferred and a rejected text from a material, from texts and their counterparts, or from a file.
 
-A preference must not reverse a bias. Of the kind and the hostile half of a sentence, the kind one is
-preferred for every group. Between a stereotype about one group and the same about another, neither text is
-better. There, a preference makes sense only if it ends where both are equally likely (see dpo.py).
+A preference must not reverse a bias. If a sentence has a kind and a hostile version, the kind one is preferred for
+every group. If a pair states a stereotype about two groups, neither text is better. Training on such a pair makes sense
+only if it stops when both texts are equally likely (see dpo.py).
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ FEWEST = 10
 
 @dataclass(frozen=True)
 class PreferredTexts:
-    """Validation pairs of which the first text is preferred.
+    """Validation pairs of a preferred and a rejected text.
 
     `bias` is the share of pairs in which the other text is more likely. `margin` is how much more likely the
     first text is, in nats per text.

@@ -49,11 +49,10 @@ def material_of(specification: Specification, texts: Sequence[str], source: str 
 
 
 def published_texts(specification: Specification, folder: Path | None = None) -> tuple[Material, Validation]:
-    """Return the published training texts of a RedditBias type, and its reduced validation pairs for monitoring the
-    bias.
+    """Return the published training texts of a RedditBias type, and its validation pairs for monitoring the bias.
 
-    `folder` is a copy of the owners' repository; None uses what `evenhand data fetch` downloaded. Raises
-    DatasetMissing, with the names of missing files, and the errors of `load_redditbias` and `load_training_phrases`.
+    `folder` is a copy of the published repository; None uses the files that `evenhand data fetch` downloaded. Raises
+    DatasetMissing with the names of missing files, and the errors of `load_redditbias` and `load_training_phrases`.
     """
     bias = specification.bias
     try:
