@@ -81,7 +81,7 @@ def normalised(text: str) -> str:
 
 
 def normalised_bytes(texts: Sequence[str]) -> bytearray:
-    """Return normalised documents as joined UTF-8, with a zero byte before, between and after them and nowhere else.
+    """Return normalised documents, joined as UTF-8. Zero bytes occur only before, between and after the documents.
 
     All bytes above 127 belong to words. Zero bytes and lone surrogates in documents separate words like punctuation.
     """
@@ -96,7 +96,7 @@ def words_alone(content: bytearray) -> bytearray:
 
 
 def joined_bytes(texts: Sequence[str]) -> bytes:
-    """Return documents as joined UTF-8, with a zero byte before, between and after them and nowhere else."""
+    """Return documents, joined as UTF-8. Zero bytes occur only before, between and after the documents."""
     try:
         encoded = [text.encode() for text in texts]
     except UnicodeEncodeError:
@@ -108,8 +108,9 @@ def joined_bytes(texts: Sequence[str]) -> bytes:
 
 
 def replacements(content: bytes) -> list[tuple[int, int, bytes]]:
-    """Return the non-ASCII stretches of joined documents, with their plain spelling: composed, and
-    words case-folded.
+    """Return the runs of non-ASCII bytes in joined documents, with their plain spelling.
+
+    Each result is (first byte, byte after the last, plain spelling). The spelling is composed (NFC) and case-folded.
     """
     beyond = np.frombuffer(content, np.uint8) >= 128  # never the first or the last byte, which are zero
     edges = np.flatnonzero(beyond[1:] != beyond[:-1]) + 1
@@ -162,8 +163,10 @@ def _plain_character(character: str) -> str:
 
 
 def folded(content: bytes) -> bytearray:
-    """Return ASCII documents and words in lower case, with a comma for each hyphen of a dash, and a
-    space for others.
+    """Return joined documents in lower case, without hyphens.
+
+    A hyphen that is part of a dash (next to another hyphen, or between spaces or line ends) becomes a comma. Other
+    hyphens become spaces.
     """
     spelt = bytearray(content).translate(_FOLDED)
     array = np.frombuffer(spelt, np.uint8)
@@ -175,9 +178,10 @@ def folded(content: bytes) -> bytearray:
 
 
 def single_spaces(spelt: bytearray) -> bool:
-    """Replace runs of spaces and line ends in place: by a space, or by a line end if they contain one, or two.
+    """Reduce runs of spaces and line ends in place, and return True if there are superfluous bytes.
 
-    Superfluous bytes become `GONE`; returns whether there are any.
+    A run becomes one space if it has no line end, one line end if it has one, and two line ends if it has several. The
+    superfluous bytes are set to `GONE`.
     """
     content = np.frombuffer(spelt, np.uint8)
     gap = _is_gap(content)

@@ -39,7 +39,7 @@ class Finder(Protocol):
 
 
 class _Source(NamedTuple):
-    """What was read of a piece; the last columns of SOURCES."""
+    """What was read from one piece of a corpus: the last columns of SOURCES."""
 
     bytes: int = 0
     documents: int = 0
@@ -126,7 +126,7 @@ class Counter:
         document = hits.document.astype(np.int64)
         rank = order.of_surface[hits.surface]
         fold = folds[document]
-        # so far apart that no word is near a word of the next document
+        # leave gaps between documents, so that no word is near a word of the next document
         first_words = np.cumsum(hits.words + 2 * NEAR) - hits.words
         position = first_words[document] + hits.word
         near = near_person(position, order.person[rank]) | order.names_people[hits.surface]

@@ -1,4 +1,7 @@
-"""Convert dense arrays of counts to tables without the corpus, with rows only for what was found."""
+"""Convert dense arrays of counts to tables that have rows only for counts above zero.
+
+The tables do not have the column corpus.
+"""
 
 import numpy as np
 import polars as pl
@@ -10,7 +13,7 @@ from evenhand.corpus.reading import FOLDS
 EXACT, ALONE, NEAR_PERSON = 1, 2, 4  # bits 0, 1, 2
 """Flags of a hit, or of all hits of a document, as three bits."""
 FLAGS = 3
-"""Number of combinations of the three flags."""
+"""Number of flags. They have 1 << FLAGS combinations."""
 
 Numbers = NDArray[np.int64]
 
@@ -18,7 +21,8 @@ Numbers = NDArray[np.int64]
 def term_frame(order: Order, hits: Numbers, documents: Numbers, sentences: Numbers) -> pl.DataFrame:
     """Return a table with the columns TERM_COUNTS.
 
-    hits, documents: counts of codes (fold * terms + rank) * 8 + flags. sentences: of (fold * terms + rank) * 2 + alone.
+    hits, documents: counts of the codes (fold * terms + rank) * 8 + flags. sentences: counts of the codes (fold * terms
+    + rank) * 2 + alone.
     """
     flags = np.arange(1 << FLAGS)
     by_flags = {"hits": hits.reshape(-1, 1 << FLAGS), "documents": documents.reshape(-1, 1 << FLAGS)}

@@ -17,13 +17,13 @@ class Order:
         self.term = terms["term"].to_numpy()
         """(size,) term of each rank."""
         self.bits = max(self.size - 1, 1).bit_length()
-        """Of a rank."""
+        """Number of bits of a rank."""
         rank = np.zeros(self.size, dtype=np.int64)
         rank[self.term] = np.arange(self.size)
         self.of_surface = rank[table.surfaces["term"].to_numpy()]
         """(surfaces,) rank of the term of each surface."""
         self.exact = (~table.surfaces["inflected"].to_numpy()).view(np.uint8)
-        """(surfaces,) 1 for one that stands so in the list, else 0."""
+        """(surfaces,) 1 if the surface is listed in this form, 0 if it is an inflection."""
         self.kinds = terms["kind"].unique(maintain_order=True).to_list()
         self.kind = (
             terms["kind"].replace_strict(self.kinds, range(len(self.kinds)), return_dtype=pl.Int64).to_numpy()
@@ -43,11 +43,11 @@ class Order:
         self.axis = _numbered(terms.select("kind", "axis"))
         """(size,) row of `axes` of each rank, ascending."""
         self.group_again = _again(table, "kind", "axis", "group")
-        """(surfaces,) whether another surface of the group has the same spelling; one place in a text
-        then counts once.
+        """(surfaces,) True if an earlier surface of the same group has the same spelling. A hit in a text is then
+        counted only once for the group.
         """
         self.axis_again = _again(table, "kind", "axis")
-        """(surfaces,) the same for its axis."""
+        """(surfaces,) True if an earlier surface of the same axis has the same spelling."""
         spelt = table.surfaces.select("text", rank=pl.Series(self.of_surface)).unique()
         both = spelt.join(spelt, on="text").filter(pl.col("rank") < pl.col("rank_right"))
         self.one_spelling = np.unique((both["rank"] * self.size + both["rank_right"]).to_numpy())

@@ -62,7 +62,10 @@ class PairTally:
         ranks: NDArray[np.int64],
         folds: NDArray[np.int64],
     ) -> None:
-        """Count every two hits of two terms at most `window` words apart. positions: (hits,), ascending."""
+        """Count pairs of hits of two terms that are at most `window` words apart.
+
+        positions: (hits,) position of each hit in words, ascending. ranks, folds: (hits,) rank and fold of each hit.
+        """
         if not self._any:
             return
         kept = self._paired[ranks]

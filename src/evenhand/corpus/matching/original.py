@@ -20,10 +20,13 @@ from evenhand.corpus.normalising import (
 def places_in_originals(
     texts: Sequence[str], starts: Sequence[int], ends: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """First character, and one past the last, of what became characters start ... end-1 of each normalised document.
+    """Return the spans in the original documents that correspond to spans in the normalised documents.
 
-    All documents are normalised once more, step by step, and the steps are gone back. Marks that became one letter with
-    the last character belong to the hit.
+    All documents are normalised again to map positions back. Combining marks after the last character belong to the
+    span.
+
+    texts: original documents. starts, ends: for each document, the first character of a span of its normalised text,
+    and the one after its last. Returns (start, end) in the original document, in the same convention.
 
     >>> places_in_originals(["two  Mus\\u00adlim women", "(he)"], [4, 1], [10, 3])
     [(5, 12), (1, 3)]

@@ -174,7 +174,7 @@ def _work(orders: Connection, parent: Connection) -> None:
     with half of them.
     """
     end_with(parent)
-    with suppress(EOFError, OSError):  # the parent has gone
+    with suppress(EOFError, OSError):  # the parent process has ended
         orders.send(READY)
         count: Count = orders.recv()
         while (rank := orders.recv()) is not None:

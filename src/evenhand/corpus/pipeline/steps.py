@@ -40,7 +40,7 @@ class TermCounter(PipelineStep):  # type: ignore[misc]
     corpus : str, default "corpus"
         Name of the corpus, for documents whose metadata have no `corpus`.
     options : CountingOptions
-        What is counted.
+        Options that determine what is counted.
 
     Raises
     ------
