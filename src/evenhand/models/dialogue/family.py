@@ -24,7 +24,7 @@ FAMILIES: dict[str, FormatName] = {"blenderbot": "blenderbot", "blenderbot-small
 
 
 def chosen_telling(model: TextGenerator, options: DialogueOptions) -> tuple[Telling, dict[str, Any]]:
-    """The conversation format of a model, and the facts behind that choice."""
+    """Return the conversation format of a model, and the facts that state which format was chosen and why."""
     if is_a(model, Converser) and cast(Converser, model).answers_histories:
         return _by_itself(cast(Converser, model), options)
     trained = trained_format(model)

@@ -37,7 +37,7 @@ class Dialogue:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The format, the reason for it, and everything in it that affects what the model reads."""
+        """Return the format, the reason for it, and all its settings that affect what the model reads."""
         return {**self._facts, **self.telling.facts()}
 
     @property

@@ -230,7 +230,7 @@ class CausalModel:
     def _keep_to(self, sequences: TokenSequences, apart: int = 0) -> None:
         """Check the scoring at the lengths of these sequences.
 
-        apart: True for rows whose first token is scored in a separate pass.
+        apart: number of tokens at the beginning of each row that are scored in a separate pass.
         """
         from evenhand.models.scoring import keep_to
 

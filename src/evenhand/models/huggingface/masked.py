@@ -206,7 +206,7 @@ def scoring_facts(budget: Budget, positions: str, reason_for_all: str | None) ->
 
 
 def takes_attention_mask(model: Any) -> bool:
-    """Whether a model's forward pass accepts an attention mask (FNet's does not)."""
+    """Return True if the forward pass of a model accepts an attention mask (FNet's does not)."""
     import inspect
 
     return "attention_mask" in inspect.signature(model.forward).parameters

@@ -38,10 +38,10 @@ def row_uniforms(seed: int, prompt: str, sample: int, count: int) -> NDArray[np.
 
 
 class SeenNgrams:
-    """Find tokens that would complete an n-gram that a row already contains.
+    """The n-grams of a row, to find the tokens that would repeat one of them.
 
-    tokens: the row so far. size: n. apart: another sequence whose n-grams count, too. N-grams across the two do not
-    count.
+    tokens: the row so far. size: n. apart: another sequence whose n-grams must not be repeated either. N-grams that
+    span both sequences are ignored.
 
     >>> SeenNgrams([1, 2, 3, 1, 2], 3).blocked(), SeenNgrams([1, 2], 3, apart=[1, 2, 4]).blocked()
     ([3], [4])
@@ -85,7 +85,7 @@ class Row:
 
     @property
     def is_done(self) -> bool:
-        """True if the continuation is finished."""
+        """Return True if the continuation is finished."""
         return self.finish is not None or self.broken
 
 
