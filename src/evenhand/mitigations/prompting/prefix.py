@@ -130,9 +130,9 @@ class Prefixed(Mitigated):
         return room_for(self.model, [self.front + prompt for prompt in prompts])
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """Continue the instruction and each prompt, with the same random numbers as for the prompt alone."""
+        """Continue each prompt after the instruction, with the random numbers of the prompt without the instruction."""
         return self.generate_keyed(prompts, prompts, decoding)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """Do the same with random numbers that depend on keys (see KeyedGenerator)."""
+        """Continue each prompt after the instruction, with random numbers that depend on keys (see KeyedGenerator)."""
         return generate_keyed(self.model, [self.front + prompt for prompt in prompts], keys, decoding)

@@ -270,7 +270,7 @@ HISTORY = {
     "n": pl.Int64,
     "n_missing": pl.Int64,
 }
-"""All rates and shares are between 0 and 1; null if nothing was judged."""
+"""Columns of `history_frame`. Rates and shares are between 0 and 1, or null if no continuation was judged."""
 
 
 def history_frame(steps: Sequence[Step]) -> pl.DataFrame:

@@ -50,7 +50,7 @@ class Steered(Mitigated):
         return self.base.generate_steered(prompts, decoding, self.steering)
 
     def generate_keyed(self, prompts: Sequence[str], keys: Sequence[str], decoding: Decoding) -> Generations:
-        """Generate in the same way, with random numbers that depend on keys (see KeyedGenerator)."""
+        """Return continuations as `generate` does, with random numbers that depend on keys (see KeyedGenerator)."""
         return self.base.generate_steered(prompts, decoding, self.steering, keys)
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:

@@ -74,7 +74,7 @@ _COUNTERS: dict[str, Callable[[Any], bool]] = {
     "stopped": lambda value: type(value) is bool,
     "decided": lambda value: isinstance(value, dict),
 }
-"""Validity checks of the counters that are not plain counts."""
+"""Validity checks of the fields of a checkpoint that are not plain counts."""
 
 
 def write_checkpoint(path: Path, model: Any, optimizer: Any, position: Position) -> None:

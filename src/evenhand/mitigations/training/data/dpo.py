@@ -288,9 +288,10 @@ class PreferenceDebiasing:
 def encoded_sides(
     pairs: Sequence[Preference], tokenizer: Any, encoding: Encoding
 ) -> tuple[list[Ints], list[Ints]]:
-    """Return the tokens of all preferred texts, then of all others, and the positions of those after the prompt.
+    """Return the tokens of all texts, and for each text the positions of the tokens after the prompt.
 
-    Raises DataError for a pair whose texts are cut before they differ.
+    All preferred texts come first, followed by all rejected texts. Raises a DataError if the two texts of a pair are
+    cut before they differ.
     """
     sides, n = sides_of(pairs), len(pairs)
     encoded = encode_with_places(tokenizer, [text for text, _ in sides], encoding)

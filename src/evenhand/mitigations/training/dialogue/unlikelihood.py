@@ -164,10 +164,10 @@ def _table(excess: Floats) -> Any:
 def most_overindexed(
     ratios: TokenRatios, tokenizer: Any, number: int = 10
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the tokens that each group overuses most, for the record: complete words and punctuation.
+    """Return the complete words and punctuation marks that each group overuses most, for the training record.
 
-    Parts of words and of characters are left out here, although they are penalised too. Each row has the token, its
-    ratio, and its numbers of occurrences in the group's conversations and in all.
+    Parts of words and of characters are left out here, although training penalises them too. Each row has the token,
+    its ratio, and its number of occurrences in the group's conversations and in all conversations.
     """
     order = np.argsort(-ratios.ratios, axis=1, kind="stable")
     known: dict[int, str | None] = {}
