@@ -95,7 +95,7 @@ class _Worker:
     rank: int | None = None
 
     def order(self, rank: int | None) -> None:
-        """Send the order to count a rank; None: to end."""
+        """Order the worker to count a rank, or to end if `rank` is None."""
         self.rank = rank
         self.tell(rank)
 
@@ -112,7 +112,7 @@ class _Worker:
             return None
 
     def end(self) -> str:
-        """Return in words how the worker ended."""
+        """Return a text that states how the worker ended: its exit code or the signal."""
         self.process.join()
         code = self.process.exitcode or 0
         if code >= 0:
@@ -132,7 +132,7 @@ class _Crew:
 
     @property
     def busy(self) -> int:
-        """Return the number of processes with a rank."""
+        """Return the number of processes that are counting a rank."""
         return sum(worker.rank is not None for worker in self.members)
 
     def fill(self, wanted: int) -> None:

@@ -43,8 +43,8 @@ MOST_UNTOLD = 64 << 30
 class Found:
     """A file in storage.
 
-    size: 0 also if the storage does not report it. version: begins with the size, if it is known, and changes with the
-    content, if the storage reports this.
+    size: number of bytes, or 0 if the storage does not report it. version: a text that begins with the size, if it is
+    known, and that changes with the content, if the storage reports changes.
     """
 
     address: str
