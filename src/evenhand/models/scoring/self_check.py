@@ -1,9 +1,9 @@
 """Check at load whether a decoder supports a tree-shaped attention mask, because some silently give wrong results.
 
 docs/evidence/architectures.md lists which architectures are right, raise an error, or are silently wrong. New
-ones appear faster than such lists, so the answer is measured. A full segment of short random sequences is
-scored by each path. Every fourth pair, at any place of the tree, is compared with plain forward passes. A
-16-bit model is checked in 32 bits, where rounding cannot hide an error.
+architectures appear faster than such a list can be updated, so each model is tested. Each path scores a full segment of
+short random sequences. Every fourth pair, anywhere in the tree, is compared with plain forward passes. A 16-bit model
+is checked in 32 bits, where rounding cannot hide an error.
 """
 
 import re

@@ -35,7 +35,10 @@ class StartPass:
 
 
 def reads_first_alone(whole: TokenSequences, lead: int) -> Flags:
-    """Return True for texts whose first token is read separately (n,): those that directly follow the start token."""
+    """Return, for each text (n,), True if its first token is scored in a separate pass.
+
+    These are the texts that directly follow the start token.
+    """
     places = whole.offsets[:-1] + lead
     inside = places < whole.offsets[1:]
     apart = np.zeros(len(whole.errors), dtype=bool)
@@ -44,10 +47,10 @@ def reads_first_alone(whole: TokenSequences, lead: int) -> Flags:
 
 
 def start_apart(whole: TokenSequences, lead: int, apart: Flags) -> tuple[StartPass, StartPass]:
-    """Return two passes: the first tokens after the start token, and all other tokens without it.
+    """Return two passes: one scores first tokens after the start token, the other all other tokens without it.
 
-    `whole` are sequences that begin with `lead` tokens before everything. `apart` (n,) is True for texts whose first
-    token is read separately (`reads_first_alone`).
+    `whole` are sequences that begin with `lead` start tokens. `apart` (n,) is True for texts whose first token is
+    scored in the first pass (`reads_first_alone`).
     """
     n, lengths = len(whole.errors), np.diff(whole.offsets)
     row_of = np.repeat(np.arange(n), lengths)

@@ -60,8 +60,10 @@ class Rules:
 
     @property
     def candidates(self) -> int:
-        """Return how many of the most likely next steps are considered: enough to continue if every beam ends in every
-        way."""
+        """Return the number of most likely next steps to consider.
+
+        It is large enough that all beams can continue, even if every end token of every beam is among these steps.
+        """
         return max(2, 1 + len(self.ends)) * self.width
 
     def rank(self, score: float, length: int) -> float:

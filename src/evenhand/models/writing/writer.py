@@ -117,8 +117,9 @@ class Writer:
 
     @cached_property
     def reason_for_whole_readings(self) -> str | None:
-        """Return the reason why contexts are not read once for all prompts, or None. It is tested when a model is first
-        steered.
+        """Return the reason why the model must read a context again for every prompt, or None.
+
+        It is determined when the model is first steered.
         """
         with self.layers.in_use():
             return why_not_behind_beginnings(self.state, self.vocabulary)
