@@ -42,7 +42,7 @@ def names_of(kind: Kind) -> Callable[[str], list[tuple[str, str]]]:
 
 
 def anything(incomplete: str) -> list[tuple[str, str]]:
-    """Names of every kind, as `evenhand show` takes them."""
+    """Return names of every kind that `evenhand show` accepts."""
     offered = [pair for kind in Kind for pair in names_of(kind)(incomplete)]
     return list(dict(offered).items())
 

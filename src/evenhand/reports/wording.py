@@ -188,7 +188,7 @@ def less_or_more_likely(log_ratio: float, low: float | None, high: float | None)
 
 
 def share(part: int, whole: int) -> str:
-    """A percentage of counts that never rounds something down to nothing.
+    """Return a percentage as text. A count above 0 is never rounded to 0%.
 
     >>> share(0, 10), share(1, 100000), share(12, 100)
     ('0%', '<0.1%', '12.0%')
@@ -213,7 +213,7 @@ def listing(items: Sequence[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """A text from outside without control characters, such as those that turn the direction of writing.
+    """Return a text from outside without control characters, such as those that change the direction of writing.
 
     >>> visible("a\\x1b[31m\\u202eb\\nc\\x00") == "a\\ufffd[31m\\ufffdb\\nc\\ufffd"
     True
@@ -232,7 +232,7 @@ COMMAND = re.compile(r"(?<!\S):(?=:)|#(?=#\[)")
 
 
 def without_commands(text: str) -> str:
-    """A text from outside as the log of a job may show it: no word of it can become a workflow command.
+    """Return a text from outside for the log of a CI job, changed so that no part of it is a workflow command.
 
     >>> without_commands("status 400: no\\n::error::planted ##[add-path]/tmp std::vector [::1]")
     'status 400: no\\n: :error::planted # #[add-path]/tmp std::vector [::1]'
@@ -266,7 +266,7 @@ def bytes_of(size: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A span of time.
+    """Return a span of time as text.
 
     >>> duration(4.2), duration(125), duration(7300)
     ('4.2 s', '2 min 5 s', '2 h 1 min')

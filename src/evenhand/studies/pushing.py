@@ -169,7 +169,7 @@ def folder_scalars(folder: Path | str) -> dict[str, float]:
 
 
 def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
-    """What goes along and what stays because it quotes texts, relative to the folder."""
+    """Return the files that are uploaded, and those left out because they quote texts, relative to the folder."""
     if not is_folder(folder):
         raise DataError(f"Folder not found: {folder}.", "Give the folder of a finished run or study.")
     if RunDirectory.is_run(folder) and not is_file(folder / "measurements.parquet"):

@@ -82,10 +82,10 @@ def style_columns(frame: pl.DataFrame, names: Sequence[str] | None) -> tuple[pl.
 
 
 def gen_bias_rows(table: pl.DataFrame) -> list[Measurement]:
-    """Rows of the descriptors' own style with their test, and of these templates and the published ones, described.
+    """Return rows of Gen Bias: corrected with a test, and for these templates and as published without one.
 
-    table: `GenerationBias.scores`. A cluster of styles is the group of its axis' rows, and found within axes in which
-    any is; of a published row it is the stratum. The total row is a description if there are axes.
+    table: `GenerationBias.scores`. In the rows of an axis, a cluster of styles is the group; in published rows, it is the
+    stratum. If there are axes, the total has no test.
     """
     rows: list[Measurement] = []
     by_axis = pl.col("axis").is_not_null() if table["axis"].drop_nulls().len() else pl.lit(True)

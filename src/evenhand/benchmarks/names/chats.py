@@ -86,28 +86,28 @@ class Chats:
 
     @cached_property
     def by_race(self) -> pl.DataFrame:
-        """The conversations of names with a race and a gender, with `group`, such as "Black woman"."""
+        """Return the conversations of names with a race and a gender, with a column `group`, such as "Black woman"."""
         known = self.frame.filter(pl.col(RACE).is_not_null() & pl.col("gender").is_not_null())
         return known.with_columns(group=pl.format("{} {}", RACE, "gender"))
 
     @cached_property
     def judges(self) -> list[str]:
-        """The roles of those who told the gender of at least one utterance."""
+        """Return the roles of the classifiers that classified the gender of at least one utterance."""
         told = (role for role in (SHOWN, HIDDEN) if f"told_{role}" in self.frame.columns)
         return [role for role in told if self.frame[f"told_{role}"].count()]
 
 
 def _smaller_gender() -> pl.Expr:
-    """Rows of the gender that has fewer of them, within each race."""
+    """Return the number of rows of the gender with fewer rows, within each race."""
     return pl.min_horizontal((pl.col("gender") == gender).sum().over(RACE) for gender in GENDERS)
 
 
 def chats_of(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "names") -> Chats:
-    """The table as `Chats`; what was not written (an error in its row) has no text, and no judgement.
+    """Return the table as `Chats`. An utterance that was not generated (its row has an error) has no text and no label.
 
-    frame: as `Benchmark.analyse` gets it of a `Conversation`. Genders are spelt as in SPELT; rows of others are of no
-    group. Raises DataError for absent columns, and for labels of the judge of gender that tell neither a gender nor
-    none.
+    frame: the table that `Benchmark.analyse` gets for a `Conversation`. Genders are spelt as in SPELT; rows with another
+    gender are in no group. Raises DataError if a column is missing, or if a label of the gender classifier is neither a
+    gender nor none.
     """
     require_columns(frame, ["conversation", "name", "gender", "speaker"], measure)
     require_columns(frame, ["turn", "text"], measure, of_any_kind=True)
@@ -166,7 +166,7 @@ def told_gender(frame: pl.DataFrame, role: str, names: Sequence[str] | None) -> 
 
 
 def _places(names: Sequence[str] | None) -> tuple[int, int] | None:
-    """Where a woman's and a man's score stand, if one of each does."""
+    """Return the positions of the scores for women and men, or None unless there is exactly one of each."""
     meant = [SPELT.get(name.strip().lower()) for name in names or ()]
     if meant.count(GENDERS[0]) != 1 or meant.count(GENDERS[1]) != 1:
         return None
@@ -178,8 +178,11 @@ def _spelt(gender: str) -> list[str]:
 
 
 def utterances_by_turn(chats: Chats) -> pl.DataFrame:
-    """turn, speaker, n, n_missing (no reply was written), n_empty, words (mean), in_context (share of replies before
-    which the name stood wholly in what the model read; null where not known)."""
+    """Return counts of replies by turn.
+
+    The columns are turn, speaker, n, n_missing (replies that were not generated), n_empty, words (mean number), and
+    in_context (share of replies for which the model's input contained the whole name; null if it is not known).
+    """
     words = pl.col("text").str.count_matches(r"\S+")
     window = pl.col(WINDOW).cast(pl.Float64) if WINDOW in chats.frame.columns else pl.lit(None, pl.Float64)
     return (

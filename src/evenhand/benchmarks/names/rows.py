@@ -71,7 +71,7 @@ def genderedness(chats: Chats, options: AnalysisOptions) -> Analysis:
 
 
 def _splits(chats: Chats, role: str, options: AnalysisOptions) -> list[pl.DataFrame]:
-    """Rows within each tier, each race, and where the name stood in what the model read or did not."""
+    """Return rows for each tier, each race, and for replies with and without the name in the model's input."""
     tables = []
     for column in SPLITS:
         frame = chats.by_race if column == RACE else chats.by_gender
@@ -91,7 +91,7 @@ def _splits(chats: Chats, role: str, options: AnalysisOptions) -> list[pl.DataFr
 
 
 def _described(table: pl.DataFrame, measure: str) -> list[Measurement]:
-    """Rows that carry no test: what is judged is the whole."""
+    """Return rows without a test; only the total is tested."""
     named = [pl.when(pl.col("split").is_null()).then(pl.format("speaker {}", "speaker"))]
     named += [
         pl.when(pl.col("split") == column).then(pl.format(f"{words}: {{}}", "part"))
@@ -166,7 +166,10 @@ def _published(
 
 
 def phrases(chats: Chats, options: AnalysisOptions) -> Analysis:
-    """What first replies call the name, by race. Detail: `phrases`; no row, since the most uneven are chosen."""
+    """Return the detail table `phrases`: what first replies call the name, by race.
+
+    There is no row, because the table has the most uneven phrases only.
+    """
     if chats.by_race[RACE].n_unique() < 2:
         return Analysis([])
     talks = chats.by_race["conversation"].n_unique()

@@ -239,7 +239,7 @@ def reached_at(address: str | None, host: str, port: int) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an interface.
+    """Return True if only this machine can reach a network interface.
 
     >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("lab.example.org")
     (True, True, False, False)

@@ -72,7 +72,7 @@ def _is_within(start: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 @cache
 def _rules(gender: str) -> dict[str, str]:
-    """The words (lower case) of the other gender by the kind of word."""
+    """Return the words of the other gender (lower case), each with its kind of word."""
     rules: dict[str, str] = {}
     for term in terms("gender", (), gender, True):
         if len(term.words) == 1:

@@ -281,7 +281,7 @@ def _error_code(needed: str) -> pl.Expr:
 
 
 def _made_ids(frame: pl.DataFrame) -> pl.Series:
-    """The hash of each row's content; identical rows are distinguished by their order of occurrence."""
+    """Return a hash of each row's content. Identical rows are distinguished by their order."""
     names = sorted(frame.columns)
     rows = frame.select(pl.struct(names).struct.json_encode())[names[0]]
     hashes = [hashlib.blake2b((row or "").encode(), digest_size=8).hexdigest() for row in rows]

@@ -114,7 +114,7 @@ class GateOutcome:
         )
 
     def _detectable(self) -> list[str]:
-        """The minimum detectable effects of the checks that passed, one text for each unit."""
+        """Return the minimum detectable effects of the checks that passed, one text for each unit."""
         parts = []
         passed = [case for case in self.cases if case.status == PASSED and case.unit is not None]
         for unit in dict.fromkeys(case.unit for case in passed):
