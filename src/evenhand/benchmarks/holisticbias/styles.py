@@ -84,8 +84,8 @@ def style_columns(frame: pl.DataFrame, names: Sequence[str] | None) -> tuple[pl.
 def gen_bias_rows(table: pl.DataFrame) -> list[Measurement]:
     """Return rows of Gen Bias: corrected with a test, and for these templates and as published without one.
 
-    table: `GenerationBias.scores`. In the rows of an axis, a cluster of styles is the group; in published rows, it is the
-    stratum. If there are axes, the total has no test.
+    table: `GenerationBias.scores`. In the rows of an axis, a cluster of styles is the group; in published rows, it is
+    the stratum. If there are axes, the total has no test.
     """
     rows: list[Measurement] = []
     by_axis = pl.col("axis").is_not_null() if table["axis"].drop_nulls().len() else pl.lit(True)

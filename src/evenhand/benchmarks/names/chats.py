@@ -103,7 +103,7 @@ def _smaller_gender() -> pl.Expr:
 
 
 def chats_of(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "names") -> Chats:
-    """Return the table as `Chats`. An utterance that was not generated (its row has an error) has no text and no label.
+    """Return the table as `Chats`. An utterance that was not generated (its row has an error) has no text or label.
 
     frame: the table that `Benchmark.analyse` gets for a `Conversation`. Genders are spelt as in SPELT; rows with another
     gender are in no group. Raises DataError if a column is missing, or if a label of the gender classifier is neither a

@@ -35,8 +35,8 @@ def pairs_card(
             "The counterpart is made by replacing parts of words in a fixed order: her stays her, and in up to 8 % of "
             "pairs a word of the stereotyped group is left in both. A phrase is a window of 15 words, cut in the "
             "middle of a sentence. One pair each of religion1 and religion2 consists of one text twice. "
-            "Pairs that were outliers under DialoGPT are left out. Some texts are in several parts: 11 of the 476 of religion1 "
-            "are in its training part, too."
+            "Pairs that were outliers under DialoGPT are left out. Some texts are in several parts: 11 of the 476 of "
+            "religion1 are in its training part, too."
         ),
         details=f"Phrases are hateful, and in small letters without commas.{missing}{known}",
     )
