@@ -137,17 +137,25 @@ def test_page_works_from_top_to_bottom(
         survey = DOCS / "tutorials" / "table_of_answers.md"
         run_python(next(blocks(survey.read_text(encoding="utf-8"))), {"__name__": "page"}, survey)
     names: dict[str, Any] = {"__name__": "page"}
+    output: str | None = None  # of the last shell block; None if a part of it cannot run here
     for block in found:
         if title := re.search(r'title="([^"]+)"', block.options):
             (workplace / title[1]).write_text(block.text, encoding="utf-8")
         elif block.language == "python":
             run_python(block, names, page)
         elif block.language in ("sh", "console"):
+            output = ""
             for arguments, expected, shown in sessions(block):
-                if why_not_here(parsed(arguments)) is None:
-                    capsys.readouterr()
-                    assert exit_code(arguments, monkeypatch) == expected, shlex.join(arguments)
-                    check_output(shown, "".join(capsys.readouterr()))
+                if why_not_here(parsed(arguments)) is not None:
+                    output = None
+                    continue
+                capsys.readouterr()
+                assert exit_code(arguments, monkeypatch) == expected, shlex.join(arguments)
+                printed = "".join(capsys.readouterr())
+                check_output(shown, printed)
+                output = None if output is None else output + printed
+        elif block.language == "output" and output is not None:
+            check_output(block.text.replace("[...]", "...\n"), output)
 
 
 def check_output(shown: str, printed: str) -> None:

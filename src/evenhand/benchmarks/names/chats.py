@@ -105,9 +105,9 @@ def _smaller_gender() -> pl.Expr:
 def chats_of(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "names") -> Chats:
     """Return the table as `Chats`. An utterance that was not generated (its row has an error) has no text or label.
 
-    frame: the table that `Benchmark.analyse` gets for a `Conversation`. Genders are spelt as in SPELT; rows with another
-    gender are in no group. Raises DataError if a column is missing, or if a label of the gender classifier is neither a
-    gender nor none.
+    frame: the table that `Benchmark.analyse` gets for a `Conversation`. Genders are spelt as in SPELT. Rows with other
+    genders are in no group. Raises DataError if a column is missing, or if a label of the gender classifier is no
+    gender and does not mean "none".
     """
     require_columns(frame, ["conversation", "name", "gender", "speaker"], measure)
     require_columns(frame, ["turn", "text"], measure, of_any_kind=True)
