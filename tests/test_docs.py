@@ -318,7 +318,7 @@ def test_a_wrong_command_would_be_noticed(arguments: str) -> None:
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
 def test_no_python_is_left_unrun(page: Path) -> None:
     for block in blocks(page.read_text(encoding="utf-8")):
-        assert block.language in (*("python", "sh", "console", "text", "toml", "yaml"),), (
+        assert block.language in ("python", "sh", "console", "output", "text", "toml", "yaml"), (
             f"{page.name}, line {block.line}"
         )
         assert block.language == "python" or ">>>" not in block.text
