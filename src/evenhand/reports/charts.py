@@ -38,6 +38,7 @@ def interval_svg(
     band: tuple[float | None, float | None] = (None, None),
     kind: str = "",
     filled: bool = True,
+    others: Sequence[tuple[float, str]] = (),
 ) -> Markup:
     """Return one row of a forest plot: gridlines, value without bias, interval and estimate.
 
@@ -52,17 +53,22 @@ def interval_svg(
     null : float, optional
         Value without bias, drawn as a dashed line.
     band : tuple of (float or None, float or None)
-        Range of values that a model without bias would give.
+        Range to shade, such as the values that a model without bias would give.
     kind : str, default ""
         CSS class that colours the marker.
     filled : bool, default True
         Whether the marker is filled. A hollow marker means "not significant", so that colour is not needed.
+    others : sequence of (float, str)
+        Further estimates, drawn as small dots, each with its CSS class ("higher" or "lower").
     """
     parts = _grid(scale, 30)
     if (ends := _ends(scale, *band)) is not None:
         parts.append(box("band", *ends, 4, 26))
     if null is not None and math.isfinite(null):
         parts.append(line("null", scale.at(null), 1, scale.at(null), 29))
+    parts += [
+        dot(f"small {side}", scale.at(value), 15, 2.5) for value, side in others if math.isfinite(value)
+    ]
     if (ends := _ends(scale, low, high)) is not None:
         parts.append(line("whisker", ends[0], 15, ends[1], 15))
         parts += [line("whisker", x, 11, x, 19) for x in ends]

@@ -134,6 +134,7 @@ from .slots import (
     outcome_verb as outcome_verb,
     people as people,
     percent as percent,
+    places_of_rates as places_of_rates,
     plain_number as plain_number,
     points as points,
     q_value as q_value,

@@ -24,6 +24,7 @@ from evenhand.reports import (
 )
 from evenhand.schema import Card
 from evenhand.studies.audit import rate_figures
+from evenhand.studies.audit.axis_chart import AxisPanel, axis_chart
 from evenhand.studies.audit.glance import (
     calibrations,
     could_name,
@@ -77,8 +78,9 @@ class BenchmarkSection:
     view: BenchmarkView
     anchor: str
     summary: verdict_summary.VerdictSummary
-    headlines: list[tuple[str, str]]
-    firsts: list[bool]
+    chart: tuple[AxisPanel, ...]
+    headlines: list[tuple[str, str, bool]]
+    """Verdict, sentence, and whether it is the first sentence on its axis that detected a bias."""
     promise: str
     repeated: str
     reliability: str
@@ -150,6 +152,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
             is_judged, told = measure in judged, beside.get(measure, "")
             measures.append(MeasureSection(measure, wording.label(measure), card, forest, is_judged, told))
     summary = verdict_summary.summarise(view, name)
+    lines = verdict_summary.headlines(view, name)
     verdicts = {v.axis: v for v in (*summary.biased, *summary.not_detected, *summary.not_measurable)}
     kinds, errors = _errors(benchmark)
     written = written_section(view, benchmark)
@@ -166,8 +169,10 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         view=benchmark,
         anchor=f"b{number}",
         summary=summary,
-        headlines=(lines := verdict_summary.headlines(view, name)),
-        firsts=verdict_summary.first_of_axes(lines),
+        chart=axis_chart(view, benchmark, summary),
+        headlines=[
+            (*line, first) for line, first in zip(lines, verdict_summary.first_of_axes(lines), strict=True)
+        ],
         promise=sentences.error_control(
             benchmark.n_axes, view.alpha, repeated(benchmark), len(summary.pairs)
         ),
