@@ -68,6 +68,28 @@ HEAVY = {
 }  # fmt: skip
 
 
+MOST_MODULES = 80
+"""Modules of evenhand that `evenhand.compare` may load before it is called."""
+MODULES = """
+import sys, evenhand
+evenhand.compare
+print(*(name for name in sys.modules if name.split(".")[0] == "evenhand"))
+"""
+
+
+def test_the_function_compare_loads_few_modules() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MODULES], capture_output=True, text=True, timeout=300, check=True
+    )
+    loaded = done.stdout.split()
+    assert "evenhand.studies.compare.result" in loaded
+    assert len(loaded) < MOST_MODULES, loaded
+    clusters_and_storage = [
+        name for name in loaded if name.endswith((".cluster.pool", ".remote.store", ".on_ray"))
+    ]
+    assert clusters_and_storage == []
+
+
 CORPUS = ("ahocorasick_rs", "orjson", "pyarrow", "warcio", "zstandard")
 BEYOND_CORPUS = ("datatrove", "ray", "nltk", "s3fs", "pandas", *HIDDEN)
 COUNTED = ("talk.txt", "talk.jsonl", "talk.parquet", "talk.csv")

@@ -3,16 +3,18 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from evenhand.classifiers import ClassifiedText
 from evenhand.models import Architecture, Decoding, LanguageModel, WhereNgrams, text_generator
-from evenhand.prompts import PromptSet
 from evenhand.runs import ConversationRequest, GenerateRequest, Request, ScoreRequest
 from evenhand.schema import Card, Measurement, UsageError
 from evenhand.stats import Harmful
+
+if TYPE_CHECKING:
+    from evenhand.prompts import PromptSet
 
 EffectUnit = Literal["points", "nats", "units"]
 """Unit of an effect: percentage points for rates, nats for likelihoods, or the unit of the outcome, such as that of a
@@ -179,7 +181,7 @@ class ClassifierRole:
     """Another role. If the user names a classifier for that role, it is also used here, on the text of this role."""
 
 
-def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+def take_evenly(prompts: "PromptSet", limit: int, seed: int) -> "PromptSet":
     """Return at most `limit` prompts, spread evenly over the axes if there are any."""
     return prompts.sample(limit, per="axis" if "axis" in prompts.frame.columns else (), seed=seed)
 
@@ -196,7 +198,7 @@ class Benchmark:
     card: Card
     architectures: frozenset[Architecture]
     request: ScoreRequest | Generation | Conversation
-    build: Callable[[Mapping[str, Path]], PromptSet]
+    build: "Callable[[Mapping[str, Path]], PromptSet]"
     """Function that makes the prompts.
 
     Its argument maps names of data sets to folders that the user gave. Other data are read from the cache.
@@ -209,10 +211,10 @@ class Benchmark:
     sample, with the columns of the prompts, `sample`, `continuation`, `finish` and those of each classifier."""
     required_columns: tuple[str, ...]
     """Columns that `evenhand measure FILE` and a user's own prompts need in addition to the text and its likelihood."""
-    from_file: Callable[[Path, Sequence[str]], PromptSet] | None = None
+    from_file: "Callable[[Path, Sequence[str]], PromptSet] | None" = None
     """Function that makes the prompts from a user's file and the axes of the option `counterfactual`. None: the file
     contains the prompts as the model gets them."""
-    adapted: Callable[[PromptSet, Architecture], PromptSet] | None = None
+    adapted: "Callable[[PromptSet, Architecture], PromptSet] | None" = None
     """Function that adapts the prompts to one architecture, if architectures need different prompts."""
     asked: Callable[[pl.DataFrame, LanguageModel], pl.DataFrame] | None = None
     """Function that changes the table of prompts after axes and limit were applied. It adds rows if a published rule
@@ -224,7 +226,7 @@ class Benchmark:
     as `analyse` does, with the prompts in the same order. Its measures are called `<measure>_change`."""
     takes_scores: bool = False
     """Whether a file of responses may have any `score` (larger is more likely) instead of likelihoods."""
-    limited: Callable[[PromptSet, int, int], PromptSet] = take_evenly
+    limited: "Callable[[PromptSet, int, int], PromptSet]" = take_evenly
     """Function of prompts, limit and seed that selects the prompts for --limit."""
     minimum_detectable: Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame] | None = None
     """Function that computes minimum detectable effects before a run. Its table has the columns axis, n,
@@ -257,15 +259,15 @@ class Benchmark:
         there = frame["axis"].drop_nulls().n_unique() if "axis" in frame.columns else 0
         return max(1, self.n_axes or 0, there)
 
-    def sample(self, prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    def sample(self, prompts: "PromptSet", limit: int, seed: int) -> "PromptSet":
         """Return at most `limit` prompts, chosen so that groups can still be compared."""
         return prompts if limit >= len(prompts) else self.limited(prompts, limit, seed)
 
-    def prompts_for(self, prompts: PromptSet, architecture: Architecture) -> PromptSet:
+    def prompts_for(self, prompts: "PromptSet", architecture: Architecture) -> "PromptSet":
         """Return the prompts for a model of this architecture."""
         return prompts if self.adapted is None else self.adapted(prompts, architecture)
 
-    def rows_for(self, prompts: PromptSet, model: LanguageModel) -> pl.DataFrame:
+    def rows_for(self, prompts: "PromptSet", model: LanguageModel) -> pl.DataFrame:
         """Return the prompts for this model, with further rows if a published rule scores texts in a second way."""
         return prompts.frame if self.asked is None else self.asked(prompts.frame, model)
 

@@ -6,14 +6,17 @@ resumed.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from evenhand.models import TextGenerator
 from evenhand.models.dialogue import History
 from evenhand.runs.cluster import where_it_is
 from evenhand.runs.requests import ConversationRequest
 from evenhand.schema import DataError
+
+if TYPE_CHECKING:
+    from evenhand.models import TextGenerator
 
 HISTORY, SAID = "history", "said"
 """Columns of a planned utterance while it is requested: the speaker's history, and all utterances before it."""
@@ -27,7 +30,7 @@ WRITTEN_HERE = frozenset({*TOLD, HISTORY, SAID, CONTEXT})
 
 
 def opened(
-    benchmark: str, prompts: pl.DataFrame, request: ConversationRequest, speaker: TextGenerator
+    benchmark: str, prompts: pl.DataFrame, request: ConversationRequest, speaker: "TextGenerator"
 ) -> pl.DataFrame:
     """Return the requests for the first reply of each conversation, one row per conversation.
 
@@ -82,7 +85,7 @@ def opened(
 
 
 def continued(
-    rows: pl.DataFrame, responses: pl.DataFrame, request: ConversationRequest, speaker: TextGenerator
+    rows: pl.DataFrame, responses: pl.DataFrame, request: ConversationRequest, speaker: "TextGenerator"
 ) -> pl.DataFrame:
     """Return the requests for the utterances after those of `rows` that succeeded; empty after the last turn.
 
@@ -163,14 +166,14 @@ def _are_sentences(personas: pl.Series) -> bool:
 
 
 @where_it_is
-def _in_window(speaker: TextGenerator, histories: Sequence[History], max_new_tokens: int) -> list[bool]:
+def _in_window(speaker: "TextGenerator", histories: Sequence[History], max_new_tokens: int) -> list[bool]:
     """Return for each history whether the speaker still reads its opener in full."""
     window = getattr(speaker, "window", None)
     return [window is None or bool(window(history, max_new_tokens)) for history in histories]
 
 
 def _next_turn(
-    rows: pl.DataFrame, turn: int, request: ConversationRequest, speaker: TextGenerator
+    rows: pl.DataFrame, turn: int, request: ConversationRequest, speaker: "TextGenerator"
 ) -> pl.DataFrame:
     """Return the requests of one turn. rows: columns of conversations, with the utterances before this turn in SAID."""
     chats = (

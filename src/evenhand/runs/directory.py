@@ -6,22 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, unquote
 
 import polars as pl
 
-from evenhand.models import LanguageModel
-from evenhand.runs import conversing
 from evenhand.runs.lock import locked
-from evenhand.runs.manifest import (
-    AskedRecord,
-    Manifest,
-    ModelRecord,
-    PromptSetRecord,
-    refuse_differences,
-)
-from evenhand.runs.plan import Plan
+from evenhand.runs.manifest import AskedRecord, Manifest, ModelRecord, PromptSetRecord, refuse_differences
 from evenhand.runs.requests import ConversationRequest
 from evenhand.runs.shards import read_shards
 from evenhand.schema import (
@@ -44,6 +35,10 @@ from evenhand.schema import (
     write_table,
 )
 from evenhand.stats import Verdict
+
+if TYPE_CHECKING:
+    from evenhand.models import LanguageModel
+    from evenhand.runs.plan import Plan
 
 RUNS = "runs"
 """Default folder of new runs."""
@@ -87,7 +82,7 @@ class RunDirectory:
         cls,
         path: Path,
         *,
-        model: LanguageModel,
+        model: "LanguageModel",
         given: Mapping[str, Any],
         resolved: Mapping[str, Any],
         prompt_sets: Mapping[str, PromptSetRecord] | None = None,
@@ -195,7 +190,7 @@ class RunDirectory:
         """Return the names of the benchmarks whose prompts are stored."""
         return sorted(unquote(path.stem) for path in (self.path / "prompts").glob("*.parquet"))
 
-    def write_prompts(self, plan: Plan) -> None:
+    def write_prompts(self, plan: "Plan") -> None:
         """Store the prompts with their request identifiers. Raise ResumeRefused if different ones are stored, or a
         WriteError.
         """
@@ -206,6 +201,8 @@ class RunDirectory:
                 "the plan.",
                 ELSEWHERE,
             )
+        from evenhand.runs import conversing
+
         for part in plan.parts:
             talks = isinstance(part.request, ConversationRequest)
             prompts = conversing.stored(part.prompts, [part.prompts]) if talks else part.prompts
@@ -233,10 +230,12 @@ class RunDirectory:
                     "A data set, a seed or the text has changed. Start a new run with -o.",
                 )
 
-    def write_conversations(self, plan: Plan, rounds: Sequence[Plan]) -> None:
+    def write_conversations(self, plan: "Plan", rounds: Sequence["Plan"]) -> None:
         """Store the utterances so far as prompts of their benchmarks (`rounds`: all of the plan's). Raises a
         WriteError.
         """
+        from evenhand.runs import conversing
+
         for part in plan.parts:
             if isinstance(part.request, ConversationRequest):
                 asked = [its for each in rounds for its in each.parts if its.benchmark == part.benchmark]

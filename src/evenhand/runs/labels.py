@@ -6,7 +6,6 @@ from urllib.parse import quote
 import polars as pl
 
 from evenhand.classifiers import ClassifiedText, Classifier, classified_texts
-from evenhand.runs.asking import RETRIED
 from evenhand.runs.conversing import CONTEXT
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.requests import fingerprint_digest, text_ids
@@ -72,6 +71,8 @@ def describe_unjudged(labels: pl.DataFrame, classifier: str) -> str | None:
     `labels` is a table LABELS, and `classifier` the name. Raises ModelError if it judged no text because of
     its own failure, such as a server error. Texts that are empty, too long or refused are not such a failure.
     """
+    from evenhand.runs.asking import RETRIED
+
     failed = labels.filter(pl.col("error").is_not_null())
     if failed.is_empty():
         return None

@@ -118,13 +118,17 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
     signature = inspect.signature(function)
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     names_flags = function.__module__.startswith("evenhand.studies.")  # in errors about numbers
+    kinds = function.__annotations__.items()
+    quoted = {name for name, kind in kinds if isinstance(kind, str) or "ForwardRef(" in repr(kind)}
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         given = signature.bind(*args, **kwargs)
         for name, value in given.arguments.items():
             if signature.parameters[name].kind not in several:
-                owner, hint = function.__name__, _hints(function).get(name, Any)
+                owner, hint = function.__name__, _hints(function, imports=False).get(name, Any)
+                if name in quoted and not _fits(value, hint):
+                    hint = _hints(function).get(name, Any)
                 _check(owner, name, value, hint, numbers, not names_flags)
                 if takes_array(hint) or get_origin(hint) is np.ndarray:
                     value = given.arguments[name] = convert_numbers(owner, name, value, _find_dtype(hint))
@@ -143,17 +147,7 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
 def check_fields(value: Any, *names: str) -> None:
     """Check the fields of a dataclass object as `checked` checks arguments; call it in `__post_init__`.
 
-    Parameters
-    ----------
-    value : Any
-        The object.
-    names : str
-        Fields that are checked. Default: all.
-
-    Raises
-    ------
-    UsageError, DataError
-        A field has an invalid value.
+    `names` are the fields to check; default: all. Raises a UsageError or DataError if a field has an invalid value.
     """
     kind: Any = type(value)
     for name, hint in _hints(kind).items():
@@ -358,14 +352,15 @@ def _words(hint: Any) -> str:
 
 
 @cache
-def _hints(target: Any) -> dict[str, Any]:
-    """Return the annotations of a function or class as types; those that cannot be resolved are left out."""
-    try:
+def _hints(target: Any, *, imports: bool = True) -> dict[str, Any]:
+    """Return the annotations of a function or class as types; those that cannot be resolved are left out.
+
+    Without `imports`, no module is imported, and `_Unread` replaces names that are imported for type checkers only.
+    """
+    with suppress(NameError):  # a name that is imported only for type checkers
         return get_type_hints(target, include_extras=True)
-    except NameError:  # a name that is imported only for type checkers
-        pass
     module = sys.modules[target.__module__]
-    names = vars(module) | _type_checking_names(module)
+    names = vars(module) | _type_checking_names(module, imports)
     hints: dict[str, Any] = {}
     for name, hint in target.__annotations__.items():
         one = types.SimpleNamespace(__annotations__={name: hint})
@@ -374,25 +369,30 @@ def _hints(target: Any) -> dict[str, Any]:
     return hints
 
 
-def _type_checking_names(module: types.ModuleType) -> dict[str, Any]:
+class _Unread:
+    """Replaces a class whose module was not imported. No value is an instance of it."""
+
+
+def _type_checking_names(module: types.ModuleType, imports: bool) -> dict[str, Any]:
     """Return what a module imports under `if TYPE_CHECKING`; of other packages only what is loaded already.
 
     An object of a class can only have been passed if the module of the class is loaded.
     """
     found: dict[str, Any] = {}
-    for block in ast.parse(inspect.getsource(module)).body:
-        if not (isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)):
-            continue
-        for line in block.body:
-            if isinstance(line, ast.Import):
-                modules = {one.asname or one.name.partition(".")[0]: one for one in line.names}
-                loaded = {
-                    name: sys.modules.get(one.name if one.asname else name) for name, one in modules.items()
-                }
-                found |= {name: value for name, value in loaded.items() if value is not None}
-            elif isinstance(line, ast.ImportFrom) and line.module and not line.level:
-                is_ours = line.module.partition(".")[0] == "evenhand"
-                source = import_module(line.module) if is_ours else sys.modules.get(line.module)
-                names = {one.asname or one.name: getattr(source, one.name, MISSING) for one in line.names}
-                found |= {name: value for name, value in names.items() if value is not MISSING}
-    return found
+    blocks = [block for block in ast.parse(inspect.getsource(module)).body if isinstance(block, ast.If)]
+    for line in (
+        line for block in blocks if "TYPE_CHECKING" in ast.unparse(block.test) for line in block.body
+    ):
+        if isinstance(line, ast.Import):
+            for one in line.names:
+                name = one.asname or one.name.partition(".")[0]
+                found[name] = sys.modules.get(one.name if one.asname else name, MISSING)
+        elif isinstance(line, ast.ImportFrom) and line.module and not line.level:
+            names = {one.asname or one.name: one.name for one in line.names}
+            is_ours = line.module.partition(".")[0] == "evenhand"
+            if is_ours and not imports:
+                found |= dict.fromkeys(names, _Unread)
+                continue
+            source = import_module(line.module) if is_ours else sys.modules.get(line.module)
+            found |= {name: getattr(source, original, MISSING) for name, original in names.items()}
+    return {name: value for name, value in found.items() if value is not MISSING}

@@ -9,8 +9,10 @@ from .model_options import (
     load_named_model as load_named_model,
 )
 from .options import (
+    MeasuringOptions as MeasuringOptions,
     Options as Options,
     Seed as Seed,
+    SeedOptions as SeedOptions,
     validated as validated,
 )
 from .pictured import (

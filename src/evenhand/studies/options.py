@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from evenhand.schema import UsageError, did_you_mean, without_surrogates
 
@@ -42,6 +50,49 @@ class Options(BaseModel):
                         f"{name} is {text!a}, which contains half a character (a lone surrogate)"
                     )
         return values
+
+
+class SeedOptions(Options):
+    """Random seed of prompts, decoding and analysis."""
+
+    seed: Seed = 0
+
+
+class MeasuringOptions(SeedOptions):
+    """Options of margins, significance level and outcomes."""
+
+    margin: float = Field(default=0.5, ge=0)
+    """Smallest difference in log-perplexity that counts as a difference, nats per token."""
+    valence_margin: float = Field(default=0.1, ge=0)
+    """Smallest valence shift that counts as one, nats per sentence."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    outcomes: tuple[str, ...] = ()
+    """Outcomes that are read from responses to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal
+    or similarity.
+
+    Empty: those that the benchmark defines.
+    """
+    reference: str | None = Field(default=None, min_length=1)
+    """Reference group, with which each other group of its axis is also compared."""
+    classifier_error: str | None = None
+    """File with the classifier's error rates for each group. Rates are corrected for them."""
+
+    @field_validator("outcomes", mode="before")
+    @classmethod
+    def _known_outcomes(cls, given: Any) -> Any:
+        listed = [given] if isinstance(given, str) else list(given)
+        if not listed:
+            return ()
+        from evenhand.measures import outcome_of
+
+        outcomes = [outcome_of(text) if isinstance(text, str) else text for text in listed]
+        if any(getattr(one, "kind", None) == "semantic" for one in outcomes):
+            raise UsageError(
+                "`--outcome semantic` compares vectors of the responses, and an audit has no model that makes them.",
+                "Use --outcome similarity, which compares words. Or use counterfactual_outcomes(..., embed=FUNCTION) "
+                "of evenhand.measures on the responses of the run.",
+            )
+        return tuple(getattr(one, "name", one) for one in outcomes)
 
 
 Kind = TypeVar("Kind", bound=Options)

@@ -10,10 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 from rich.console import Console
 
-from evenhand.reports import write_picture
 from evenhand.schema import write_json, write_text
-from evenhand.studies.model_index import model_card
-from evenhand.studies.pictured import picture_of
 
 FRAME_HEIGHT = 640
 """Pixels of a page inside a notebook."""
@@ -149,6 +146,9 @@ class StudyResult(ABC):
         `path` ends in .svg or .png (`pip install 'evenhand[pictures]'`). `benchmark` is the one to draw; default: the
         first with a finding. Raises a UsageError for results without such a plot, or a WriteError.
         """
+        from evenhand.reports import write_picture
+        from evenhand.studies.pictured import picture_of
+
         return write_picture(picture_of(self.to_dict(), benchmark), path)
 
     def model_card(self) -> str:
@@ -156,6 +156,8 @@ class StudyResult(ABC):
 
         Raises UsageError for results other than audits and measured files, which describe one model's responses.
         """
+        from evenhand.studies.model_index import model_card
+
         return model_card(self.to_dict())
 
     def _repr_html_(self) -> str:

@@ -8,7 +8,7 @@ from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generat
 from evenhand.models.contract import Texts
 from evenhand.runs import GenerateRequest, Labelling, RunDirectory, answers, execute, label
 from evenhand.runs.cluster import FarClassifier, Recipe, abreast, far_model, where_it_is, whereabouts
-from evenhand.runs.cluster.far import together
+from evenhand.runs.cluster.placement import together
 from evenhand.runs.cluster.pool import Pool
 from evenhand.schema import Unsupported, is_a
 from tests.helpers.hands import FakeHands, Killed, pool_of

@@ -7,7 +7,6 @@ import polars as pl
 
 from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, responses_once
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
-from evenhand.measures.rates import rates_beside_others
 from evenhand.measures.texts.tokens import words
 from evenhand.schema import Card, DataError, UsageError, checked
 
@@ -122,6 +121,8 @@ def parroting(
     >>> parroting(frame).rates.select("estimate", "whole", "n").row(0)
     (50.0, 50.0, 2)
     """
+    from evenhand.measures.rates import rates_beside_others
+
     copies = copied(frame, run=run)
     joined = frame.with_columns(negative=copies["copied"], _whole=copies["whole"])
     grouped = "group" in frame.columns

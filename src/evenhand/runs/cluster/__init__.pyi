@@ -1,10 +1,7 @@
 from .far import (
     FarClassifier as FarClassifier,
     FarModel as FarModel,
-    abreast as abreast,
     far_model as far_model,
-    where_it_is as where_it_is,
-    whereabouts as whereabouts,
 )
 from .hands import (
     Died as Died,
@@ -13,6 +10,11 @@ from .hands import (
 from .on_ray import (
     check_place as check_place,
     workers_on as workers_on,
+)
+from .placement import (
+    abreast as abreast,
+    where_it_is as where_it_is,
+    whereabouts as whereabouts,
 )
 from .pool import (
     Pool as Pool,

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evenhand.runs.lock import locked
-from evenhand.runs.progress import Progress, Silence, Unit
 from evenhand.runs.remote.addresses import folder_address, is_store_address, last_name
-from evenhand.runs.remote.lease import Lease
-from evenhand.runs.remote.mirror import Mirror
-from evenhand.runs.remote.store import Store
-from evenhand.runs.stopping import resumable
 from evenhand.schema import EvenhandError, UsageError
+
+if TYPE_CHECKING:
+    from evenhand.runs.progress import Progress, Unit
+    from evenhand.runs.remote.lease import Lease
+    from evenhand.runs.remote.mirror import Mirror
 
 COPIES = "EVENHAND_COPIES"
 """Environment variable with the folder of working copies."""
@@ -29,8 +29,8 @@ class WorkingCopy:
 
     path: Path | None
     address: str | None = None
-    mirror: Mirror | None = None
-    lease: Lease | None = None
+    mirror: "Mirror | None" = None
+    lease: "Lease | None" = None
 
     @property
     def folder(self) -> Path:
@@ -43,10 +43,12 @@ class WorkingCopy:
         if self.mirror is not None and self.lease is not None:
             self.mirror.push(self.lease)
 
-    def telling(self, progress: Progress | None) -> Progress | None:
+    def telling(self, progress: "Progress | None") -> "Progress | None":
         """Return a progress receiver that passes on each report after the reported files were uploaded."""
         if self.mirror is None or self.path is None:
             return progress
+        from evenhand.runs.progress import Silence
+
         telling = _Storing(progress or Silence(), self, str(self.path), str(self.address))
         for note in self.mirror.notes:
             telling.note(note)
@@ -55,12 +57,12 @@ class WorkingCopy:
 
 @dataclass(frozen=True)
 class _Storing:
-    progress: Progress
+    progress: "Progress"
     copy: WorkingCopy
     path: str
     address: str
 
-    def start(self, total: int, done: int, unit: Unit = "requests") -> None:
+    def start(self, total: int, done: int, unit: "Unit" = "requests") -> None:
         self.copy.push()
         self.progress.start(total, done, unit)
 
@@ -91,6 +93,11 @@ def working_copy(place: Path | str | None, *, writes: bool = True) -> Iterator[W
     if place is None or not is_store_address(place):
         yield WorkingCopy(None if place is None else Path(place))
         return
+    from evenhand.runs.lock import locked
+    from evenhand.runs.remote.mirror import Mirror
+    from evenhand.runs.remote.store import Store
+    from evenhand.runs.stopping import resumable
+
     address = folder_address(str(place))
     base = copies_folder() / hashlib.sha256(address.encode()).hexdigest()[:16]
     folder = base / last_name(address)
@@ -128,7 +135,9 @@ def copies_folder() -> Path:
 
 
 @contextmanager
-def _driving(mirror: Mirror) -> Iterator[Lease]:
+def _driving(mirror: "Mirror") -> "Iterator[Lease]":
+    from evenhand.runs.remote.lease import Lease
+
     lease = Lease(mirror.store)
     # the previous user of this copy has ended, because we hold its lock
     lease.take(left_by=mirror.token)
@@ -144,6 +153,8 @@ def _driving(mirror: Mirror) -> Iterator[Lease]:
 @contextmanager
 def _locked_if_free(path: Path) -> Iterator[bool]:
     """Hold a lock if no other process holds it; yield whether it is held."""
+    from evenhand.runs.lock import locked
+
     try:
         held = locked(path)
         held.__enter__()

@@ -42,8 +42,6 @@ from .options import (
     AskingOptions as AskingOptions,
     AuditConfig as AuditConfig,
     LabellingOptions as LabellingOptions,
-    MeasuringOptions as MeasuringOptions,
-    SeedOptions as SeedOptions,
     ToleranceOptions as ToleranceOptions,
     assign as assign,
     read_config as read_config,

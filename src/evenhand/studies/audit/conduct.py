@@ -42,11 +42,12 @@ from evenhand.studies.audit.asked import asked_about_groups
 from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.length_limits import describe_losses, find_length_losses, refuse_losses
-from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions, read_config
+from evenhand.studies.audit.options import AskingOptions, AuditConfig, read_config
 from evenhand.studies.audit.selection import Selection, select
 from evenhand.studies.chain import folder_name, named_chain, records
 from evenhand.studies.classifier_error import read_classifier_error
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
+from evenhand.studies.options import MeasuringOptions
 from evenhand.studies.placing import far_named_model, refuse_objects
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not classified: "

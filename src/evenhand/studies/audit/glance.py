@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evenhand.measures import Calibrated, calibrated
-from evenhand.reports import BenchmarkView, ReportView, places_of, sentences, wording
+from evenhand.measures import calibrated
+from evenhand.reports import places_of, sentences, wording
+
+if TYPE_CHECKING:
+    from evenhand.measures import Calibrated
+    from evenhand.reports import BenchmarkView, ReportView
 
 AXES_LISTED = 4
 """If more axes, and all of them, lack a published number, a sentence counts them."""
@@ -53,7 +57,7 @@ class Glance:
     """Benchmarks of the report without a line, because they have no rate of negative responses."""
 
 
-def glance(view: ReportView) -> Glance:
+def glance(view: "ReportView") -> Glance:
     """Return the summary of the generation benchmarks; it is empty if there is none."""
     written = [benchmark for benchmark in view.benchmarks if benchmark.written is not None]
     asked = [benchmark for benchmark in written if benchmark.written and not benchmark.written.gathered]
@@ -83,7 +87,7 @@ class Described:
         return f"{axis}{self.value}{f' ({self.interval})' if self.interval else ''} {self.unit}".rstrip()
 
 
-def described(view: ReportView, benchmark: str) -> list[Described]:
+def described(view: "ReportView", benchmark: str) -> list[Described]:
     """Return statistics without a verdict, such as published scores, in the order of the measures.
 
     A measure with overall rows gives each of them (or each part, if it only has parts). A measure with rows
@@ -113,7 +117,7 @@ def described(view: ReportView, benchmark: str) -> list[Described]:
     return found
 
 
-def pairs_behind(view: ReportView, benchmark: str) -> list[str]:
+def pairs_behind(view: "ReportView", benchmark: str) -> list[str]:
     """Return sentences on the number of descriptor pairs behind the published number of each axis.
 
     The numbers are in the detail table `published_pairs` of the benchmark. Runs of earlier versions do not
@@ -146,7 +150,7 @@ def pairs_behind(view: ReportView, benchmark: str) -> list[str]:
     return sentences
 
 
-def numbers_not_given(view: ReportView, benchmark: str) -> list[str]:
+def numbers_not_given(view: "ReportView", benchmark: str) -> list[str]:
     """Return a sentence for each reason why an axis has no published number.
 
     The reasons are in the detail table `published_obstacles` of the benchmark: measure, axis and reason.
@@ -165,7 +169,7 @@ def numbers_not_given(view: ReportView, benchmark: str) -> list[str]:
     return sentences
 
 
-def _detail(view: ReportView, benchmark: str, name: str) -> pl.DataFrame | None:
+def _detail(view: "ReportView", benchmark: str, name: str) -> pl.DataFrame | None:
     return next((one.detail(name) for one in view.benchmarks if one.name == benchmark), None)
 
 
@@ -256,7 +260,7 @@ def cost(model: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
     return tuple(facts)
 
 
-def _line(view: ReportView, benchmark: BenchmarkView) -> Line | None:
+def _line(view: "ReportView", benchmark: "BenchmarkView") -> Line | None:
     rates = _whole(view, benchmark.name, "negative_rate")
     if rates is None:
         return None
@@ -283,18 +287,18 @@ def _line(view: ReportView, benchmark: BenchmarkView) -> Line | None:
     )
 
 
-def _whole(view: ReportView, benchmark: str, measure: str) -> dict[str, Any] | None:
+def _whole(view: "ReportView", benchmark: str, measure: str) -> dict[str, Any] | None:
     rows = view.rows(benchmark, measure).filter(pl.col("axis").is_null())
     return rows.row(0, named=True) if rows.height else None
 
 
-def repeated(benchmark: BenchmarkView) -> str:
+def repeated(benchmark: "BenchmarkView") -> str:
     """Return the word for what the error rates count: simulated audits, or simulated tables of responses."""
     gathered = benchmark.written is not None and benchmark.written.gathered
     return sentences.TABLES if gathered else sentences.AUDITS
 
 
-def could_name(view: ReportView, benchmark: str) -> bool:
+def could_name(view: "ReportView", benchmark: str) -> bool:
     """Return True if the audit could have found a biased group.
 
     If no group is measurable, the word "none" in the report would be meaningless.
@@ -305,7 +309,7 @@ def could_name(view: ReportView, benchmark: str) -> bool:
     return judged.is_empty() or (judged["verdict"] != wording.NOT_MEASURABLE).any()
 
 
-def _counted(benchmark: BenchmarkView) -> str:
+def _counted(benchmark: "BenchmarkView") -> str:
     named = benchmark.detail("named")
     if named is None or "n_harmed" not in named.columns:
         return ""
@@ -313,7 +317,7 @@ def _counted(benchmark: BenchmarkView) -> str:
     return f"{whole[0][0]} of {whole[0][1]}" if whole else ""
 
 
-def _whose(benchmark: BenchmarkView) -> str:
+def _whose(benchmark: "BenchmarkView") -> str:
     maxima = benchmark.detail("maxima")
     if maxima is None:
         return ""
@@ -321,7 +325,7 @@ def _whose(benchmark: BenchmarkView) -> str:
     return wording.label(whole[0]) if len(whole) else ""
 
 
-def pooled(view: ReportView) -> str:
+def pooled(view: "ReportView") -> str:
     """Return a sentence on the numbers that a suite pools over its benchmarks; empty if it pools none.
 
     >>> from evenhand.schema import FINDINGS, Measurement, measurement_frame
@@ -342,7 +346,7 @@ def pooled(view: ReportView) -> str:
     return sentences.bias_score_pooled(suite, estimate, n)
 
 
-def calibrations(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
+def calibrations(view: "ReportView", benchmark: str) -> list[tuple[str, str]]:
     """Return the measures of a benchmark that were checked on simulated data, with their error rates.
 
     Only measures with verdicts are included. `benchmark` is the name of the benchmark.
@@ -350,7 +354,7 @@ def calibrations(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
     return [(wording.label(one.measure), one.sentence) for one in _simulated(view, benchmark)]
 
 
-def reliability(view: ReportView, benchmark: str) -> str:
+def reliability(view: "ReportView", benchmark: str) -> str:
     """Return a sentence on the error rates of a benchmark's verdicts in simulations; empty if none was simulated."""
     tested = [one for one in _simulated(view, benchmark) if one.designs]
     n = sum(one.n for one in tested)
@@ -362,14 +366,14 @@ def reliability(view: ReportView, benchmark: str) -> str:
     return sentences.reliability(len(tested), false, n, worst, sum(one.designs for one in tested), failing)
 
 
-def _simulated(view: ReportView, benchmark: str) -> list[Calibrated]:
+def _simulated(view: "ReportView", benchmark: str) -> "list[Calibrated]":
     """Return the results in simulations of each measure with verdicts that was simulated."""
     given = (pl.col("benchmark") == benchmark) & (pl.col("verdict") != wording.NOT_MEASURABLE)
     judged = view.findings.filter(given)["measure"].unique(maintain_order=True)
     return [known for measure in judged if (known := calibrated(measure)) is not None]
 
 
-def uncalibrated(view: ReportView) -> str:
+def uncalibrated(view: "ReportView") -> str:
     """Return a sentence on the measures with verdicts that were never simulated; empty if all were."""
     given = view.findings.filter(pl.col("verdict") != wording.NOT_MEASURABLE)
     judged = given["measure"].unique(maintain_order=True)

@@ -7,12 +7,19 @@ from typing import Any, get_args
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from evenhand.benchmarks import SelfChatDecoding
-from evenhand.measures import outcome_of
 from evenhand.models import PRESETS
 from evenhand.models.dialogue import DialogueOptions
 from evenhand.schema import DataError, ResumeRefused, UsageError, parse_yaml
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Count, Options, Seed, problems, unknown_value, validated
+from evenhand.studies.options import (
+    Count,
+    MeasuringOptions,
+    Options,
+    SeedOptions,
+    problems,
+    unknown_value,
+    validated,
+)
 from evenhand.studies.placing import PlaceOptions
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors", "on", "workers"})
@@ -22,12 +29,6 @@ NAMED_ANEW = frozenset({"trust_remote_code"})
 COUNTERFACTUAL = "counterfactual"
 """The benchmark that asks a user's own prompts about other groups."""
 DECODINGS = tuple(dict.fromkeys(["auto", "greedy", *get_args(SelfChatDecoding), *PRESETS]))
-
-
-class SeedOptions(Options):
-    """Random seed of prompts, decoding and analysis."""
-
-    seed: Seed = 0
 
 
 class AskingOptions(SeedOptions):
@@ -131,39 +132,6 @@ class LabellingOptions(Options):
 
     classifiers: dict[str, str] = Field(default_factory=dict)
     """Classifiers that replace the published ones, by role (toxicity, regard, ...)."""
-
-
-class MeasuringOptions(SeedOptions):
-    """Options of margins, significance level and outcomes."""
-
-    margin: float = Field(default=0.5, ge=0)
-    """Smallest difference in log-perplexity that counts as a difference, nats per token."""
-    valence_margin: float = Field(default=0.1, ge=0)
-    """Smallest valence shift that counts as one, nats per sentence."""
-    alpha: float = Field(default=0.05, gt=0, lt=1)
-    outcomes: tuple[str, ...] = ()
-    """Outcomes that are read from responses to counterfactual prompts: number, rating:1-10, json:FIELD, length, refusal
-    or similarity.
-
-    Empty: those that the benchmark defines.
-    """
-    reference: str | None = Field(default=None, min_length=1)
-    """Reference group, with which each other group of its axis is also compared."""
-    classifier_error: str | None = None
-    """File with the classifier's error rates for each group. Rates are corrected for them."""
-
-    @field_validator("outcomes", mode="before")
-    @classmethod
-    def _known_outcomes(cls, given: Any) -> Any:
-        listed = [given] if isinstance(given, str) else list(given)
-        outcomes = [outcome_of(text) if isinstance(text, str) else text for text in listed]
-        if any(getattr(one, "kind", None) == "semantic" for one in outcomes):
-            raise UsageError(
-                "`--outcome semantic` compares vectors of the responses, and an audit has no model that makes them.",
-                "Use --outcome similarity, which compares words. Or use counterfactual_outcomes(..., embed=FUNCTION) "
-                "of evenhand.measures on the responses of the run.",
-            )
-        return tuple(getattr(one, "name", one) for one in outcomes)
 
 
 class ToleranceOptions(Options):

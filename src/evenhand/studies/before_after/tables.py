@@ -15,7 +15,7 @@ from evenhand.benchmarks import load_benchmark
 from evenhand.models import LanguageModel
 from evenhand.runs import RunDirectory, answers
 from evenhand.schema import UNREADABLE, DataError, Unsupported, read_parquet, write_table
-from evenhand.studies.audit import MODEL_ROLE, MeasuringOptions
+from evenhand.studies.audit import MODEL_ROLE
 from evenhand.studies.before_after.harm import (
     HARM,
     SILENCE,
@@ -24,6 +24,7 @@ from evenhand.studies.before_after.harm import (
     silence_changes,
 )
 from evenhand.studies.compare import judged
+from evenhand.studies.options import MeasuringOptions
 
 TEXTS = {
     "text": pl.String,

@@ -5,9 +5,6 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks import load_benchmark
-from evenhand.measures import disparity_change, paired_change
-from evenhand.measures.changes import GROUP_DIFFERENCE_CHANGE, explain_levels
 from evenhand.reports import CHANGED, HIGHER, LARGER, LOWER, NOT_DETECTED, NOT_MEASURABLE, SMALLER, known
 from evenhand.schema import MEASUREMENTS, EvenhandError
 from evenhand.stats import Harmful, Verdict, reach_verdicts
@@ -125,6 +122,9 @@ def outcome_changes(
         Columns of CHANGES without benchmark, outcome and model. Axes with their groups come first, then the overall
         change and the change of each axis.
     """
+    from evenhand.measures import disparity_change, paired_change
+    from evenhand.measures.changes import GROUP_DIFFERENCE_CHANGE, explain_levels
+
     tables = []
     names = dict.fromkeys((GROUP_DIFFERENCE_CHANGE, LEVEL_CHANGE), harmful)
     if {"axis", "group"} <= set(frame.columns):
@@ -173,6 +173,8 @@ def bias_went(row: Mapping[str, Any], ideal: float) -> str:
 
 def axes_of(benchmark: str, frame: pl.DataFrame) -> int:
     """Return the number of axes that share alpha: that of the benchmark, or of the table if it is unknown."""
+    from evenhand.benchmarks import load_benchmark
+
     try:
         return load_benchmark(benchmark).axes_of(frame)
     except EvenhandError:

@@ -9,12 +9,11 @@ from urllib.parse import unquote
 import numpy as np
 import polars as pl
 
-from evenhand.measures import response_qualities
 from evenhand.reports import listing
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Harmful
-from evenhand.studies.audit import SeedOptions, cost, quality
+from evenhand.studies.audit import cost, quality
 from evenhand.studies.compare.changes import CHANGES, as_changes, axes_of, outcome_changes
 from evenhand.studies.compare.likelihoods import likelihood_changes
 from evenhand.studies.compare.moved import MOVED, moved_answers, moved_texts
@@ -23,7 +22,7 @@ from evenhand.studies.compare.standing import STANDING, standing
 from evenhand.studies.compare.summary import SUMMARY, summary_rows
 from evenhand.studies.compare.texts import QUALITY, judged_texts, quality_changes
 from evenhand.studies.compare.trajectory import COURSE, Order, course, read_order
-from evenhand.studies.options import validated
+from evenhand.studies.options import SeedOptions, validated
 
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""
@@ -332,6 +331,8 @@ class _Pair:
 
 def _silence(texts: pl.DataFrame) -> pl.DataFrame:
     """Return prompt_id, sample and before: 1 for an empty response or a refusal, null without a response."""
+    from evenhand.measures import response_qualities
+
     seen = response_qualities(texts)
     silent = (seen["empty"] | seen["refused"]).cast(pl.Float64)
     return texts.select("prompt_id", "sample", silent.alias("before")).unique(

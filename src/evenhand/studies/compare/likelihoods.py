@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks import AnalysisOptions, load_benchmark
 from evenhand.schema import EvenhandError, Measurement, measurement_frame
 from evenhand.studies.compare.changes import CHANGES, as_changes, judged
 
@@ -32,6 +31,8 @@ def likelihood_changes(
     architectures score prompts differently and are not compared. Values before and after are those on the prompts of
     both models.
     """
+    from evenhand.benchmarks import AnalysisOptions, load_benchmark
+
     try:
         benchmark = load_benchmark(name)
     except EvenhandError as error:

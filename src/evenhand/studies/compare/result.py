@@ -11,9 +11,6 @@ from rich.console import Console
 from evenhand.runs import default_path
 from evenhand.schema import UsageError, as_json, checked_kinds, write_table
 from evenhand.studies.compare.conduct import ComparedModel, Comparison, compare_outputs
-from evenhand.studies.compare.figures import headlines_of
-from evenhand.studies.compare.page import render_comparison_html
-from evenhand.studies.compare.terminal import render_comparison
 from evenhand.studies.result import StudyResult
 
 if TYPE_CHECKING:
@@ -100,6 +97,8 @@ class ComparisonReport(StudyResult):
     @property
     def headlines(self) -> pl.DataFrame:
         """Return one sentence per row: first changes between groups, then overall changes, then changes of the text."""
+        from evenhand.studies.compare.figures import headlines_of
+
         return headlines_of(self.comparison)
 
     @property
@@ -156,10 +155,14 @@ class ComparisonReport(StudyResult):
 
     def html(self) -> str:
         """Return the comparison as one HTML document that needs no network."""
+        from evenhand.studies.compare.page import render_comparison_html
+
         return render_comparison_html(self.comparison)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print all models, then the changes by axis and group."""
+        from evenhand.studies.compare.terminal import render_comparison
+
         render_comparison(self.comparison, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:

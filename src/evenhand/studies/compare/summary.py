@@ -1,9 +1,13 @@
 """All models in one table: the rate of each outcome with its CI, scores, and the group with the largest rate."""
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
-from evenhand.stats import Interval, cluster_bootstrap, clustered_proportion_interval
 from evenhand.studies.compare.outputs import Outputs
+
+if TYPE_CHECKING:
+    from evenhand.stats import Interval
 
 SUMMARY = {
     "model": pl.String,
@@ -52,8 +56,10 @@ def summary_rows(label: str, one: Outputs, seed: int) -> list[dict[str, object]]
     return rows
 
 
-def _limits(values: pl.Series, prompts: pl.Series, seed: int) -> Interval:
+def _limits(values: pl.Series, prompts: pl.Series, seed: int) -> "Interval":
     """Return an interval over prompts: Wilson's for labels, the bootstrap for scores."""
+    from evenhand.stats import cluster_bootstrap, clustered_proportion_interval
+
     if values.is_in([0.0, 1.0]).all():
         return clustered_proportion_interval(values.to_numpy(), prompts.rank("dense").to_numpy())
     return cluster_bootstrap(values, prompts, seed=seed)

@@ -8,10 +8,8 @@ from typing import Any
 import polars as pl
 from scipy import stats
 
-from evenhand.measures import given_the_commonest, paired_change, response_qualities, text_quality
 from evenhand.measures.changes import CHANGE
 from evenhand.reports import decimals, known, label, number
-from evenhand.stats import clustered_mean, clustered_proportion_interval
 from evenhand.studies.compare.changes import judged
 
 LEVELS = dict.fromkeys(("before_low", "before_high", "after_low", "after_high"), pl.Float64)
@@ -90,6 +88,8 @@ def quality_changes(
 
 
 def _responses(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    from evenhand.measures import given_the_commonest, response_qualities
+
     logs: dict[str, pl.Expr] = {}
     if {"log_likelihood", "token_count"} <= set(frame.columns):
         logs[OWN_PERPLEXITY] = -pl.col("log_likelihood").cast(pl.Float64) / pl.col("token_count").cast(
@@ -129,6 +129,8 @@ class _Level:
 def _diversities(frame: pl.DataFrame, cluster: str, budget: int, seed: int) -> dict[str, _Level]:
     if not budget:
         return {}
+    from evenhand.measures import text_quality
+
     asked = frame.drop("axis", "group", "perplexity", strict=False)
     table = text_quality(asked, cluster=cluster, budget=budget, seed=seed).quality
     names = ("measure", "estimate", "low", "high", "n", "n_missing")
@@ -186,6 +188,8 @@ def levels(
     `known` are rows with both values, and a column cluster of dependent rows. `share` is True if values are labels or
     shares of labels. None: it is assumed if all are between 0 and 1.
     """
+    from evenhand.stats import clustered_mean, clustered_proportion_interval
+
     found: dict[str, float | None] = {}
     for side in ("before", "after"):
         values, clusters = known[side].to_numpy(), known[cluster].to_numpy()
@@ -204,6 +208,8 @@ def overall_change(
     frame: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | int | None] | None:
     """Return the overall row of `paired_change`; None if no pair has both values. `share` is as in `levels`."""
+    from evenhand.measures import paired_change
+
     both = frame.filter(*(pl.col(side).cast(pl.Float64).is_finite() for side in ("before", "after")))
     if both.is_empty():
         return None

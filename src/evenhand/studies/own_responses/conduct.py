@@ -36,13 +36,12 @@ from evenhand.runs import LABEL_VALUES, describe_unjudged, identified, label_tex
 from evenhand.schema import DataError, ResponseError, UsageError, did_you_mean, list_names, unknown_column
 from evenhand.studies.audit import (
     ClassifierShelf,
-    MeasuringOptions,
     check_roles,
     optional_roles,
     roles_judged_by,
 )
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
-from evenhand.studies.options import validated
+from evenhand.studies.options import MeasuringOptions, validated
 from evenhand.studies.own_responses.answers import Answers, answers_of
 from evenhand.studies.own_responses.columns import OURS, columns_of, stated_columns
 from evenhand.studies.own_responses.missing import without_declared

@@ -10,9 +10,8 @@ from pydantic import Field, field_validator
 from evenhand.mitigations.training import TrainingMethod, load_method, method_options, own_axes
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError, split_options
-from evenhand.studies.audit import SeedOptions
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Count, unknown_value
+from evenhand.studies.options import Count, SeedOptions, unknown_value
 
 METHODS = ("lmd", "add", "hd", "cda")
 PUBLISHED = {

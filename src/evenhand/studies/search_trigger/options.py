@@ -8,8 +8,8 @@ from evenhand.classifiers import ClassifiedText
 from evenhand.mitigations.triggers import Mode, Objective, TriggerSearchOptions
 from evenhand.models import Decoding
 from evenhand.schema import UsageError
-from evenhand.studies.audit import SeedOptions
 from evenhand.studies.model_options import ModelOptions, check_chat
+from evenhand.studies.options import SeedOptions
 
 
 class TriggerSearch(SeedOptions, ModelOptions):
