@@ -68,6 +68,18 @@ def test_a_file_of_the_user(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_share_and_tier_are_those_of_the_stated_gender(tmp_path: Path) -> None:
+    file = write(tmp_path / "mine.csv", "name,gender\nJose,woman\nKim,man\nAnn,woman\n")
+    births = write(tmp_path / "births.csv", "name,female_births,male_births\nJose,4,96\nKim,20,80\nAnn,0,0\n")
+    names = load_names(file, births=births)
+    told = names.select("name", "gender", "share", "tier").rows()
+    assert told == [
+        ("Jose", "woman", 0.04, "low"), ("Kim", "man", 0.8, "medium"), ("Ann", "woman", None, None)
+    ]  # fmt: skip
+    names.select("name", "gender", "share").write_csv(tmp_path / "again.csv")
+    assert load_names(tmp_path / "again.csv")["share"].to_list() == [0.04, 0.8, None]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

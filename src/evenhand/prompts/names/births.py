@@ -23,7 +23,7 @@ POPULAR_FROM, POPULAR_TO = 1950, 2009
 """First and last year of the period from which Newman et al. (2018) selected popular names."""
 TIERS = ("low", "medium", "high", "very high")
 UPPER = (0.75, 0.95, 0.99)
-"""Upper bound of each tier but the last, as the share of the majority. The bound of "low" is not part of the tier."""
+"""Upper bound of each tier but the last, as the share of the gender of a name. The bound of "low" is not part of it."""
 NOT_NAMES = (
     "Unknown",
     "Unnamed",
@@ -52,8 +52,8 @@ FORMAT = (
 def tier(share: float | None) -> str | None:
     """Return how strongly a name belongs to one gender: low below 75%, medium to 95%, high to 99%, very high above.
 
-    `share` is the share of the more frequent sex in all births with the name, from 0.5 to 1; None gives None. The paper
-    does not define the tier of exactly 95% and 99%; here, it is the lower one. Source: Smith & Williams 2021, table 3.
+    `share` is the share of the name's gender in all births with the name, from 0 to 1; None gives None. The paper does
+    not define the tier of exactly 95% and 99%; here, it is the lower one. Source: Smith & Williams 2021, table 3.
 
     >>> [tier(share) for share in (0.7499, 0.75, 0.95, 0.9501, 0.99, 0.991)]
     ['low', 'medium', 'medium', 'high', 'high', 'very high']

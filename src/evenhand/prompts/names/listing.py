@@ -37,7 +37,7 @@ COLUMNS = {
 }
 FORMAT = (
     "Expected CSV, JSON Lines or Parquet with the columns name and gender (woman or man), and optionally "
-    f"race_ethnicity, share (of births of that gender, 0.5 to 1), tier ({', '.join(TIERS)}) and source."
+    f"race_ethnicity, share (of births of that gender, 0 to 1), tier ({', '.join(TIERS)}) and source."
 )
 
 
@@ -77,7 +77,8 @@ def load_names(
 
         - name, gender ("woman" or "man"), race_ethnicity (or null) and source;
         - tier: "low", "medium", "high", "very high", or null;
-        - share: share of births of that gender, or null;
+        - share: share of the births with this name that have the gender of the row (0 to 1), or null. It is below 0.5
+          only if a file states the gender that is less frequent in the births;
         - word_collision: whether the name is also an English word;
         - split: "tune" for half of the names of each gender, race, ethnicity and tier, "test" for the other
           half.
@@ -184,7 +185,7 @@ def _file(path: Path) -> pl.DataFrame:
         if "share" in given
         else pl.Series([None] * size, dtype=pl.Float64)
     )
-    if (wrong := ~share.is_between(0.5, 1)).any():
+    if (wrong := ~share.is_between(0, 1)).any():
         row = int(wrong.fill_null(False).arg_true()[0])
         raise DataError(f"{path}, row {row + 1}: invalid share of {names[row]}: {share[row]}.", FORMAT)
     told = given.get("tier", pl.Series([None] * size, dtype=pl.String)).str.replace("_", " ")
@@ -207,14 +208,21 @@ def _file(path: Path) -> pl.DataFrame:
 def _looked_up(frame: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
     """Return the list with share and tier computed from births, for names that occur in them.
 
-    The stated gender does not change. Share and tier are those of the more frequent gender of the births.
+    The stated gender does not change. Share and tier are those of the stated gender, as in Smith & Williams 2021, table
+    3 ("of the gender associated with that name"), also if the births have the other gender more often.
     """
     spelt = frame.with_columns(
         spelling=pl.col("name").map_elements(statistics_spelling, return_dtype=pl.String)
     )
-    told = with_gender(spelt.drop("share", "tier", "gender"), births)
+    counted = with_gender(spelt.drop("share", "tier", "gender"), births)
+    stated = pl.when(frame["gender"] == "woman").then("female").otherwise("male")
+    shares = counted.select(
+        pl.when(pl.col("share").is_not_null()).then(stated / (pl.col("female") + pl.col("male")))
+    )
+    share = shares.to_series()
+    found = pl.Series([tier(number) for number in share], dtype=pl.String)
     return frame.with_columns(
-        share=pl.coalesce(told["share"], frame["share"]), tier=pl.coalesce(told["tier"], frame["tier"])
+        share=pl.coalesce(share, frame["share"]), tier=pl.coalesce(found, frame["tier"])
     )
 
 

@@ -50,7 +50,7 @@ INFERRED = (
 )
 NO_CI = "–: no CI, because there are too few names or because the value does not vary between names."
 LINK = (
-    "Link to one gender: of the US babies with this name, the share of the more frequent gender (low: below 75%, "
+    "Link to one gender: of the US babies with this name, the share with the gender in the name list (low: below 75%, "
     "medium: 75 to 95%, high: 95 to 99%, very high: above 99%). Links without a name in this study are left out."
 )
 OCCUPATIONS = (

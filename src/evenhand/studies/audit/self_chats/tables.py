@@ -70,7 +70,7 @@ INFERRED = (
 )
 ONE_VERDICT = (
     "95% CIs treat names as a random sample. Only the first row has a verdict. Link to one gender: of the US babies "
-    "with this name, the share of the more frequent gender (low: below 75%, medium: 75 to 95%, high: 95 to 99%, very "
+    "with this name, the share with the gender in the name list (low: below 75%, medium: 75 to 95%, high: 95 to 99%, very "
     "high: above 99%)."
 )
 
