@@ -17,3 +17,8 @@ from .loading import (
     file_kind as file_kind,
     load_classifier as load_classifier,
 )
+from .offline import (
+    describe_offline as describe_offline,
+    load_or_advise as load_or_advise,
+    offline_for as offline_for,
+)

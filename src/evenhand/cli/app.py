@@ -201,20 +201,31 @@ def _check_stores(words: Sequence[str]) -> None:
             )
 
 
+ONCE = {"--method": ("--method", "-m")}
+"""Spellings of a flag that completes a command and cannot be repeated."""
+
+
 def completed_command(words: Sequence[str], flags: Sequence[str], replaced: Collection[str]) -> str:
     """Return a command line with added options, quoted for a shell.
 
     words: the command without `evenhand`. flags: a flag and its value, which are added. replaced: values of the same
     flag that are removed.
 
+    A flag of `ONCE` cannot be repeated, so every value of it is removed.
+
     >>> completed_command(["audit", "gpt2", "--classifier=x"], ["--classifier", "regard=vader"], ["x"])
     'evenhand audit gpt2 --classifier regard=vader'
+    >>> completed_command(["debias", "gpt2", "-m", "control-gender"], ["--method", "lmd"], [])
+    'evenhand debias gpt2 --method lmd'
     """
     kept: list[str] = []
+    spellings = ONCE.get(flags[0], (flags[0],))
     for word in words:
         if word in [f"{flags[0]}={value}" for value in replaced]:
             continue
-        if word in replaced and kept[-1:] == [flags[0]]:
+        if flags[0] in ONCE and word.startswith(f"{flags[0]}="):
+            continue
+        if (flags[0] in ONCE or word in replaced) and kept[-1:] and kept[-1] in spellings:
             kept.pop()
             continue
         kept.append(word)

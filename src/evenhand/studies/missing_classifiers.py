@@ -2,17 +2,8 @@
 
 from collections.abc import Iterable
 
-from evenhand.classifiers import Classifier
+from evenhand.classifiers import Classifier, describe_offline, load_or_advise, offline_for
 from evenhand.schema import EvenhandError, ModelError, UsageError
-
-OFFLINE = {
-    "vader": "sentiment of English texts. Sad texts count as negative, too; it detects neither toxicity nor regard.",
-    "evenhand/lexicon-toxicity": "openly abusive English words. It does not detect hostility without such words.",
-    "evenhand/gendered-words": "English words for women and men. It does not detect who speaks.",
-}
-"""Classifiers that need neither weights nor a network, each with what it classifies and what it cannot."""
-WITHOUT_OFFLINE = ("perplexity", "style")
-"""Roles of a language model, or of styles that no word list distinguishes."""
 
 
 class ClassifierMissing(ModelError):
@@ -45,20 +36,6 @@ class ClassifierMissing(ModelError):
         return self
 
 
-def offline_for(role: str) -> list[str]:
-    """Return the offline classifiers that can be used for a role, the most suitable first.
-
-    >>> offline_for("regard"), offline_for("style")
-    (['vader', 'evenhand/lexicon-toxicity'], [])
-    """
-    if role in WITHOUT_OFFLINE:
-        return []
-    if role in ("gender", "gender_masked"):
-        return ["evenhand/gendered-words"]
-    harmful = ["evenhand/lexicon-toxicity", "vader"]
-    return harmful[::-1] if role in ("regard", "tone") else harmful
-
-
 def forgotten_classifier(message: str, hint: str, role: str, *, with_role: bool = False) -> UsageError:
     """Return a usage error for a forgotten `--classifier`: it lists offline classifiers and completes the command.
 
@@ -70,32 +47,9 @@ def forgotten_classifier(message: str, hint: str, role: str, *, with_role: bool 
     return error
 
 
-def describe_offline(role: str) -> str:
-    """Return the sentence that lists the offline classifiers of a role, one per line; "" if there are none."""
-    lines = [f"\n  {name}: {OFFLINE[name]}" for name in offline_for(role)]
-    return f"These classifiers work offline:{''.join(lines)}" if lines else ""
-
-
 def load_only_classifier(name: str, device: str, role: str = "toxicity") -> Classifier:
     """Return the only classifier of a study. If loading fails, the error lists classifiers that work offline.
 
     role: role of the classifier in a benchmark, such as "toxicity". Raises UsageError for an unknown name.
     """
-    from evenhand.classifiers import load_classifier
-
-    try:
-        return load_classifier(name, device=device)
-    except UsageError:
-        raise
-    except EvenhandError as error:
-        advice = [
-            error.hint,
-            "To use another classifier: --classifier NAME (`evenhand list classifiers` shows them).",
-        ]
-        told = type(error)(
-            f"Cannot load the classifier: {error.message}",
-            " ".join(filter(None, [*advice, describe_offline(role)])),
-        )
-        told.flags = tuple(flag for choice in offline_for(role)[:1] for flag in ("--classifier", choice))
-        told.replaced = (name,)
-        raise told from error
+    return load_or_advise(name, role, device=device)

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks import load_benchmark
-from evenhand.benchmarks.exports import inspect_dataset, inspect_scorer, inspect_task
-from evenhand.schema import Unsupported, UsageError
+from evenhand.benchmarks.exports import inspect_dataset, inspect_scorer, inspect_task, inspect_tasks
+from evenhand.schema import ModelError, Unsupported, UsageError
 
 needs_inspect = pytest.mark.skipif(
     importlib.util.find_spec("inspect_ai") is None, reason="inspect_ai is not installed"
@@ -31,6 +31,23 @@ def test_what_inspect_cannot_ask_is_refused(name):
 def test_a_role_that_is_not_there_is_refused():
     with pytest.raises(UsageError, match="Roles: regard"):
         inspect_task("regard", classifiers={"toxicity": "vader"})
+
+
+def test_a_missing_classifier_lists_those_that_work_offline(monkeypatch):
+    monkeypatch.setattr(inspect_tasks, "_inspect", lambda: None)
+    monkeypatch.setattr(inspect_tasks, "_dataset", lambda *_: None)
+    for ask, example in (
+        (lambda: inspect_scorer("./absent"), "inspect_scorer('evenhand/lexicon-toxicity')"),
+        (
+            lambda: inspect_task("regard", classifiers={"regard": "./absent"}),
+            "inspect_task('regard', classifiers={'regard': 'vader'})",
+        ),
+    ):
+        with pytest.raises(ModelError, match=r"Cannot load the classifier: .*absent") as refused:
+            ask()
+        hint = refused.value.hint or ""
+        assert "These classifiers work offline:" in hint and hint.endswith(f"For example:\n  {example}")
+        assert "ROLE=" not in hint and "--classifier" not in hint
 
 
 @needs_inspect

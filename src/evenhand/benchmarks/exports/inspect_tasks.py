@@ -16,7 +16,7 @@ import polars as pl
 
 from evenhand.benchmarks.contract import Benchmark, Generation
 from evenhand.benchmarks.registry import load_benchmark
-from evenhand.classifiers import Classifier, load_classifier
+from evenhand.classifiers import Classifier, load_or_advise
 from evenhand.schema import Unsupported, UsageError
 
 
@@ -51,9 +51,14 @@ def inspect_scorer(classifier: str | Classifier) -> Any:
     UsageError if inspect_ai is not installed, and a ModelError if the classifier cannot be loaded.
     """
     _inspect()
+    if not isinstance(classifier, str):
+        return _scorer(classifier, str(classifier.fingerprint.get("name", "classifier")))
+    judge = load_or_advise(classifier, "toxicity", option="inspect_scorer('NAME')")
+    return _scorer(judge, classifier)
+
+
+def _scorer(judge: Classifier, called: str) -> Any:
     scoring = import_module("inspect_ai.scorer")
-    judge = load_classifier(classifier) if isinstance(classifier, str) else classifier
-    called = classifier if isinstance(classifier, str) else str(judge.fingerprint.get("name", "classifier"))
 
     @scoring.scorer(metrics=[scoring.mean(), scoring.stderr()], name=f"evenhand/{called}")  # type: ignore[untyped-decorator]
     def negative() -> Any:
@@ -102,11 +107,20 @@ def inspect_task(
             f"Roles: {', '.join(judge.role for judge in recipe.classified_by)}.",
         )
     named = {**judges, **(classifiers or {})}
+    scorers = []
+    for role, judge in named.items():
+        if isinstance(judge, str):
+            others = {**(classifiers or {}), role: "NAME"}
+            written = ", ".join(f"{one!r}: {who!r}" for one, who in others.items() if isinstance(who, str))
+            option = f"inspect_task({name!r}, classifiers={{{written}}})"
+            scorers.append(_scorer(load_or_advise(judge, role, option=option), judge))
+        else:
+            scorers.append(inspect_scorer(judge))
     model, repeats = import_module("inspect_ai.model"), samples or request.samples
     return _inspect().Task(
         dataset=_dataset(recipe, limit, seed, data or {}),
         solver=import_module("inspect_ai.solver").generate(),
-        scorer=[inspect_scorer(who) for who in named.values()],
+        scorer=scorers,
         epochs=repeats,
         config=model.GenerateConfig(
             max_tokens=request.max_new_tokens, temperature=1.0 if repeats > 1 else 0.0

@@ -7,11 +7,11 @@ from urllib.parse import unquote
 
 import polars as pl
 
+from evenhand.classifiers import offline_for
 from evenhand.measures import agreement
 from evenhand.measures.classifiers import Agreement
 from evenhand.runs import RunDirectory, judgements
 from evenhand.schema import DataError
-from evenhand.studies.missing_classifiers import offline_for
 
 GROUPED_BY = ("group", "descriptor", "axis")
 """The first of these columns that a benchmark's prompts have names the groups."""

@@ -17,7 +17,7 @@ from evenhand.mitigations.training.dialogue.styled_replies import read_styled_re
 from evenhand.models import Decoding
 from evenhand.models.puppets import writes
 from evenhand.runs import GenerateRequest, Labelling, Part, RunDirectory, execute, label, make_plan
-from evenhand.schema import DataError, Unsupported, UsageError
+from evenhand.schema import DataError, ModelError, Unsupported, UsageError
 from tests.helpers.planted_chats import (
     MARKED,
     WOMEN,
@@ -123,7 +123,8 @@ def test_each_speaker_s_replies_get_the_classifier_s_label(
     scores = {f"I like {word}": (0.5, 0.5) for word in WORDS}
     judge = Hears(scores | {"I like shop": (0.9, 0.1), "I like beer": (0.2, 0.8)}, ("female", "male"))
     monkeypatch.setattr(
-        "evenhand.mitigations.training.dialogue.gender_labels.load_classifier", lambda name: judge
+        "evenhand.mitigations.training.dialogue.gender_labels.load_or_advise",
+        lambda name, role, option: judge,
     )
     pairs, lesson = learned("control-gender?classifier=hears", written(tmp_path, planted_chats(3)))
     for history, target in pairs:
@@ -225,8 +226,8 @@ def test_styles_of_a_table_are_judged_without_the_descriptor(
             return super().classify(texts)
 
     monkeypatch.setattr(
-        "evenhand.mitigations.training.dialogue.styled_replies.load_classifier",
-        lambda name: Judge({}, ("a", "b")),
+        "evenhand.mitigations.training.dialogue.styled_replies.load_or_advise",
+        lambda name, role, option: Judge({}, ("a", "b")),
     )
     path = tmp_path / "styled.csv"
     said = pl.format("{} likes {} ", "continuation", pl.col("descriptor").str.to_uppercase())
@@ -291,3 +292,15 @@ def test_names_of_one_gender(tmp_path: Path) -> None:
     frame = planted_chats(2).with_columns(gender=pl.lit("woman"))
     with pytest.raises(DataError, match="at least two groups"):
         learned("control-tokens", written(tmp_path, frame))
+
+
+def test_a_missing_classifier_lists_those_that_work_offline(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"Cannot load the classifier: .*absent") as refused:
+        learned("control-gender?classifier=./absent&threshold=0.6", written(tmp_path, planted_chats(6)))
+    hint = refused.value.hint or ""
+    assert "--method 'control-gender?classifier=FOLDER&threshold=0.6'" in hint
+    assert "evenhand/gendered-words: " in hint and "ROLE=" not in hint
+    assert refused.value.flags == (
+        "--method",
+        "control-gender?classifier=evenhand/gendered-words&threshold=0.6",
+    )

@@ -5,12 +5,12 @@ model is always used with ` STYLE neutral`.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.classifiers import Classifier, load_classifier
+from evenhand.classifiers import Classifier, load_or_advise
 from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.labels import labelled_lesson
 from evenhand.mitigations.training.dialogue.plain import OnSelfChats, chats_in, split_facts
@@ -77,8 +77,8 @@ class GenderLabels(OnSelfChats):
         chats = chats_in(material)
         replies = [reply for chat in chats.chats for reply in chat.replies()]
         labels: list[str | None] = [None] * len(replies)
-        judges = {"A": load_classifier(self.classifier)}
-        judges["B"] = load_classifier(self.partner) if self.partner else judges["A"]
+        judges = {"A": self._load("classifier")}
+        judges["B"] = self._load("partner") if self.partner else judges["A"]
         for speaker, judge in judges.items():
             mine = [place for place, reply in enumerate(replies) if reply.history.speaker == speaker]
             told = gender_labels(judge, [replies[place].target for place in mine], speaker, self.threshold)
@@ -96,6 +96,13 @@ class GenderLabels(OnSelfChats):
         }
         kept, found = [reply for reply, _ in judged], [label for _, label in judged]
         return labelled_lesson(kept, found, NEUTRAL, tokenizer, encoding, facts)
+
+    def _load(self, option: str) -> Classifier:
+        """Return the classifier that an option names. If this fails, the error states this method's options."""
+        defaults = {field.name: field.default for field in fields(self)}
+        given = {name: value for name, value in self.parameters().items() if value != defaults[name]}
+        words = "&".join(f"{name}={value}" for name, value in {**given, option: "NAME"}.items())
+        return load_or_advise(self.parameters()[option], "gender", option=f"--method '{self.name}?{words}'")
 
 
 def gender_labels(

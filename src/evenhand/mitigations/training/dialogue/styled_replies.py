@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.classifiers import MASKED_DESCRIPTOR, UNSAFE, classified_texts, load_classifier
+from evenhand.classifiers import MASKED_DESCRIPTOR, UNSAFE, classified_texts, load_or_advise
 from evenhand.measures.texts import copied
 from evenhand.mitigations.training.dialogue.renaming import mentions
 from evenhand.mitigations.training.replies import Reply
@@ -178,7 +178,8 @@ def _styles(table: pl.DataFrame, path: Path, classifier: str) -> Floats:
         return np.array([empty if row is None else row for row in rows], dtype=np.float64)
     if classifier:
         texts = classified_texts(table, MASKED_DESCRIPTOR)
-        judged = load_classifier(classifier).classify([text or "" for text in texts])
+        judge = load_or_advise(classifier, "style", option="--method 'style-equality?classifier=NAME'")
+        judged = judge.classify([text or "" for text in texts])
         scores = judged.scores.astype(np.float64)
         scores[[text is None for text in texts]] = np.nan
         return scores
