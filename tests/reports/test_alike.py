@@ -25,12 +25,13 @@ def test_groups_of_a_file_that_look_alike_are_named_and_counted_apart(tmp_path, 
     rows = [(f"{group}-{i}", "age", group, i % 2) for group in groups for i in range(20)]
     table = pl.DataFrame(rows, schema=["prompt_id", "axis", "group", "negative"], orient="row")
     table.write_csv(tmp_path / "mine.csv")
-    measured = eh.measure(tmp_path / "mine.csv", "toxigen")
+    measured = eh.measure(tmp_path / "mine.csv", "toxigen", output=tmp_path / "run")
     assert set(groups) <= set(measured.measurements["group"])
     console = Console(file=io.StringIO(), width=400)
     measured.render(console)
     told = " ".join(console.file.getvalue().split())
     page = measured.report(tmp_path / "page.html").read_text()
+    assert (tmp_path / "run" / "report.html").is_file()
     if groups == ALIKE:
         named = "look alike are counted apart: groups of age ' old', 'Old', 'old', 'old\\xa0', 'o\\u200bld'."
         assert (
