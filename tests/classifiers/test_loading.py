@@ -10,7 +10,7 @@ from evenhand.classifiers import (
     classifier_names,
     load_classifier,
 )
-from evenhand.schema import Card, ResponseError, UsageError
+from evenhand.schema import Card, ModelError, ResponseError, UsageError
 from evenhand.schema.registry import ExtensionError
 
 
@@ -67,6 +67,11 @@ def test_misspelt_names_are_guessed():
     }.items():
         with pytest.raises(UsageError, match=f"Did you mean '{meant}"):
             load_classifier(wrong)
+    with pytest.raises(ModelError, match="Did you mean 'evenhand/lexicon-toxicity'"):
+        load_classifier("evnhand/lexicon-toxicity")
+    with pytest.raises(ModelError) as far:
+        load_classifier("someone/toxicity")
+    assert "Did you mean" not in str(far.value)
     with pytest.raises(UsageError, match=r"Known: .*toxigen") as refusal:
         load_classifier("unheard-of")
     assert "./unheard-of" in str(refusal.value) and "OWNER/unheard-of" in str(refusal.value)

@@ -15,6 +15,7 @@ from evenhand.models.huggingface import pretrained
 from evenhand.models.loading import (
     architecture_of,
     as_language_model,
+    check_model,
     load_model,
     load_tokenizer,
     tokenizer_fingerprint,
@@ -363,6 +364,16 @@ def test_hub_names(monkeypatch):
     monkeypatch.setattr("evenhand.weights.hub.is_offline", lambda: False)
     with pytest.raises(ModelError, match="it is not in the local cache, and the Hugging Face Hub"):
         load_model("gpt9")
+
+
+def test_a_hub_name_that_is_nearly_a_registered_one_is_guessed():
+    for find in (load_model, check_model):
+        with pytest.raises(ModelError, match=r"cannot be used .*\. Did you mean 'evenhand/reference'\?"):
+            find("evenhnd/reference")
+        for far in ("openai/reference", "someone/something", "gpt9"):
+            with pytest.raises(ModelError) as refused:
+                find(far)
+            assert "Did you mean" not in str(refused.value)
 
 
 def test_a_model_in_the_hub_cache(tiny_folder, tmp_path, monkeypatch):

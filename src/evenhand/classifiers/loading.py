@@ -12,6 +12,7 @@ from evenhand.classifiers.presets import PRESETS, Preset
 from evenhand.schema import (
     Card,
     ExtensionError,
+    ModelError,
     Registry,
     UsageError,
     checked,
@@ -23,6 +24,7 @@ from evenhand.schema import (
     typed_options,
     unknown_name,
     unusable,
+    with_registered_guess,
 )
 
 SCORES, PEOPLE = "scores:", "people:"
@@ -223,7 +225,12 @@ def load_classifier(
             f"{error.hint} You can also give a local folder (./{bare}) or a Hugging Face name "
             f"(OWNER/{bare}).",
         )
-    return _text_classification(bare, None, all_options, device, revision)
+    try:
+        return _text_classification(bare, None, all_options, device, revision)
+    except ModelError as error:
+        if (guessed := with_registered_guess(error, bare, CLASSIFIERS.names())) is error:
+            raise
+        raise guessed from error
 
 
 def _text_classification(

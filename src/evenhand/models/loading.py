@@ -22,6 +22,7 @@ from evenhand.schema import (
     is_folder,
     missing_members,
     unknown_name,
+    with_registered_guess,
 )
 from evenhand.weights import (
     find_checkpoint,
@@ -148,7 +149,7 @@ def load_model(
         )
     if _is_registered(name):
         return _call_registered(name, MODELS.load(name), arguments)
-    config = load_config(name, revision=revision, trust_remote_code=trust_remote_code)
+    config = _find_config(name, revision, trust_remote_code)
     kind = architecture or architecture_of(config, name)
     pretrained = load_pretrained(
         name,
@@ -203,11 +204,21 @@ def check_model(
     if _is_registered(name):
         MODELS.load(name)
         return None
-    config = load_config(name, revision=revision, trust_remote_code=trust_remote_code)
+    config = _find_config(name, revision, trust_remote_code)
     kind = architecture_of(config, name)
     if is_folder(Path(name).expanduser()):
         find_checkpoint(name, config=config, trust_remote_code=trust_remote_code)
     return kind
+
+
+def _find_config(name: str, revision: str | None, trust_remote_code: bool) -> Any:
+    """Return a model's configuration. If there is none, the error suggests a registered name with nearly this name."""
+    try:
+        return load_config(name, revision=revision, trust_remote_code=trust_remote_code)
+    except ModelError as error:
+        if (guessed := with_registered_guess(error, name, MODELS.names())) is error:
+            raise
+        raise guessed from error
 
 
 def _is_registered(name: str) -> bool:

@@ -38,6 +38,7 @@ from .errors import (
     nearest_names as nearest_names,
     unknown_column as unknown_column,
     unknown_name as unknown_name,
+    with_registered_guess as with_registered_guess,
 )
 from .files import (
     as_json as as_json,

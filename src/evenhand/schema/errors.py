@@ -157,6 +157,8 @@ class Interrupted(EvenhandError):
 
 MOST_BEHIND = 0.1
 """Similarity that another name may lack, compared with the most similar one, to be suggested as well."""
+SAME_BUT_A_TYPO = 0.9
+"""Minimum similarity of two names with slashes for one to be suggested: about two wrong characters of 18."""
 MOST_LISTED = 60
 """Maximum number of names that an error lists, for example of the groups of a large table."""
 
@@ -231,16 +233,30 @@ def missing_columns(
     )
 
 
-def did_you_mean(name: str, known: Iterable[str], before: str = " ") -> str:
+def did_you_mean(name: str, known: Iterable[str], before: str = " ", similarity: float = 0.5) -> str:
     """Return the question whether one of the most similar known names was meant, or "" if none is similar.
 
-    before: the characters between the message and the question.
+    before: the characters between the message and the question. similarity: as in `nearest_names`.
 
     >>> did_you_mean("thiers", ["ours", "theirs"])
     " Did you mean 'theirs'?"
     """
-    near = nearest_names(name, known)
+    near = nearest_names(name, known, similarity=similarity)
     return f"{before}Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def with_registered_guess(error: EvenhandError, name: str, known: Iterable[str]) -> EvenhandError:
+    """Return the error about a hub name, with the question whether a registered name was meant.
+
+    A name with a slash can be a model of the hub, so only names that differ in about two characters are suggested. An
+    error about another name is returned unchanged.
+
+    >>> print(with_registered_guess(ModelError("Cannot load 'evnhand/reference'."), "evnhand/reference",
+    ...     ["evenhand/reference"]))
+    Cannot load 'evnhand/reference'. Did you mean 'evenhand/reference'?
+    """
+    guess = did_you_mean(name, known, similarity=SAME_BUT_A_TYPO)
+    return type(error)(f"{error.message}{guess}", error.hint) if guess else error
 
 
 def nearest_names(name: str, known: Iterable[str], *, most: int = 2, similarity: float = 0.5) -> list[str]:
