@@ -9,7 +9,19 @@ import polars as pl
 from evenhand.benchmarks.analysis import Headlines, axis_rows, by_axis, estimate_of, line_of
 from evenhand.benchmarks.contract import Headline
 from evenhand.reports import label, sentences
-from evenhand.reports.sentences import Estimate, Gap, Outcome, group_name
+from evenhand.reports.sentences import Estimate, Gap, Outcome, capitalised, group_name
+
+CLOSE = 0.1
+"""Relative difference up to which an average of gaps, each with equal weight, counts as the one that was subtracted."""
+MEANINGS = {
+    "difference of gaps": "the estimate is the gap in one group of the column with several groups, minus the gap in "
+    "its other groups.",
+    "excess of a combination": "the estimate is the combination that differs most from what both columns explain, "
+    "minus the value expected from both columns.",
+    "root mean square departure": "the estimate is the typical distance of a combination from what both columns "
+    "explain; it has no sign.",
+}
+"""What an estimate is, by the kind of a pair that has more than two groups in a column."""
 
 
 def interaction_headlines(what: str, *, is_rate: bool, held: str | None = None) -> Headlines:
@@ -46,6 +58,47 @@ def interaction_headlines(what: str, *, is_rate: bool, held: str | None = None) 
         return lines
 
     return written
+
+
+def interaction_directions(details: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Return for each interaction what its estimate is: which gap is subtracted from which; [] without one.
+
+    details: the detail tables `interactions`, `interaction_gaps` and `design` of responses.
+    """
+    pairs, design = details.get("interactions"), details.get("design")
+    if pairs is None or design is None:
+        return []
+    outcome = Outcome(str(design["outcome"][0]), bool(design["rates"][0]))
+    lines = []
+    for pair in pairs.filter(pl.col("estimate").is_not_null()).rows(named=True):
+        gaps = details["interaction_gaps"].filter(axis=pair["axis"]).rows(named=True)
+        is_of_gaps = pair["kind"] == "difference of gaps" and len(gaps) > 1
+        direction = _direction(pair, gaps, outcome) if is_of_gaps else None
+        lines.append(direction or f"{capitalised(label(pair['axis']))}: {MEANINGS[pair['kind']]}")
+    return lines
+
+
+def _direction(pair: Mapping[str, Any], gaps: Sequence[Mapping[str, Any]], outcome: Outcome) -> str | None:
+    """Return which gap the estimate subtracts from which; None if no single gap explains it."""
+    high, low = (group_name(gaps[0][side]) for side in ("high_group", "low_group"))
+    found = []
+    for gap in gaps[::-1]:  # of two groups, the estimate is the gap of the second minus that of the first
+        others = [other for other in gaps if other is not gap]
+        rest = sum(other["gap"] for other in others) / len(others)
+        is_single = len(others) == 1
+        called = (
+            group_name(others[0]["level"])
+            if is_single
+            else f"the other groups of {pair['among']}, on average"
+        )
+        found.append((gap["gap"] - rest, (group_name(gap["level"]), gap["gap"]), (called, rest)))
+    difference, minuend, rest_of = min(found, key=lambda one: abs(abs(one[0]) - abs(pair["estimate"])))
+    if abs(abs(difference) - abs(pair["estimate"])) > CLOSE * abs(pair["estimate"]):
+        return None
+    groups = (high, low)
+    if difference * pair["estimate"] < 0:
+        groups, minuend, rest_of = (low, high), (minuend[0], -minuend[1]), (rest_of[0], -rest_of[1])
+    return sentences.direction_of_interaction(label(pair["axis"]), groups, minuend, rest_of, outcome)
 
 
 def _found(

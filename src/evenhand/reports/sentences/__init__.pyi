@@ -58,6 +58,7 @@ from .interactions import (
     combination as combination,
     combinations as combinations,
     difference_of_gaps as difference_of_gaps,
+    direction_of_interaction as direction_of_interaction,
     gap_depends as gap_depends,
     gap_inside as gap_inside,
     gap_pattern as gap_pattern,

@@ -121,6 +121,31 @@ def difference_of_gaps(levels: tuple[str, str], difference: Estimate, outcome: O
     return f"Difference between the two gaps ({levels[0]} minus {levels[1]}): {outcome.size(difference)}."
 
 
+def direction_of_interaction(
+    pair: str, groups: tuple[str, str], minuend: tuple[str, float], rest: tuple[str, float], outcome: Outcome
+) -> str:
+    """Return which gap the estimate of an interaction subtracts from which, and the size of both.
+
+    Parameters
+    ----------
+    pair
+        Heading of the two columns.
+    groups
+        The gap is the first group minus the second.
+    minuend, rest
+        A group of the other column, or "the other groups of ...", with its gap. The estimate is the first minus the
+        second.
+    """
+
+    def write_gap(gap: float) -> str:
+        return points(gap, 1, with_sign=True) if outcome.is_rate else plain_number(gap)
+
+    return (
+        f"{capitalised(pair)}: the estimate is the gap ({groups[0]} minus {groups[1]}) for {minuend[0]} "
+        f"({write_gap(minuend[1])}), minus the gap for {rest[0]} ({write_gap(rest[1])})."
+    )
+
+
 def _gap(gap: Gap, outcome: Outcome, *, adjusted: bool) -> str:
     first, second, size = gap.first, gap.second, gap.size
     if size.value < 0:  # the larger gap first, so that the difference is positive

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from evenhand.benchmarks.answers import interaction_directions
 from evenhand.measures import calibrated
 from evenhand.reports import places_of, sentences, wording
 
@@ -217,6 +218,13 @@ def _range(rows: pl.DataFrame) -> Described:
     name = rows["measure"][0]
     unit = wording.plain_effect(rows["unit"][0] or "")
     return Described(name, f"{wording.label(name)}, {axes}", value, "", unit, "")
+
+
+def meaning(view: ReportView, benchmark: BenchmarkView, measure: str) -> list[str]:
+    """Return what a measure is, in one line, and for interactions what the sign of each estimate means."""
+    card = view.measure_cards.get(measure)
+    directions = interaction_directions(benchmark.details) if measure == "interaction" else []
+    return [*([card.summary] if card else []), *directions]
 
 
 def quality(measurements: pl.DataFrame) -> tuple[tuple[str, str, str], ...]:

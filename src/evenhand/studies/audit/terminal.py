@@ -274,7 +274,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
     first = [] if written is not None else view.measures(benchmark.name)[:1]
     shown = view.judged(benchmark.name) or first
     for measure in untold(view, benchmark, shown) if gathered else shown:
-        _measure(view.rows(benchmark.name, measure), measure, out, view.measure_cards.get(measure))
+        _measure(view.rows(benchmark.name, measure), measure, out, glance.meaning(view, benchmark, measure))
     for detail, (column, heading) in EXTREMES.items():
         frame = benchmark.detail(detail)
         if frame is not None:
@@ -287,7 +287,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         _missing(benchmark.errors, out)
 
 
-def _measure(rows: pl.DataFrame, measure: str, out: Printer, card: Card | None) -> None:
+def _measure(rows: pl.DataFrame, measure: str, out: Printer, lines: Sequence[str]) -> None:
     if rows.is_empty():
         return
     unit = rows["unit"][0]
@@ -299,8 +299,8 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer, card: Card | None) 
     unbiased = f"; unbiased: {wording.number(nulls[0], places) if nulls[0] else 0}" if len(nulls) == 1 else ""
     head = f"{wording.label(measure)}{f', {wording.plain_effect(unit)}' if unit else ''}"
     out.line(f"{head} (low, high: 95% CI{unbiased})", "bold")
-    if card:
-        out.line(card.summary, "dim")
+    for line in lines:
+        out.line(line, "dim")
     table = out.table(
         ("axis", "left"), ("est.", "right"), ("low", "right"), ("high", "right"),
         *([("null", "right")] if len(nulls) > 1 else []), ("q", "right"), ("verdict", "left"),

@@ -1,6 +1,6 @@
 """The section of the page that only benchmarks of continuations have: rates, examples, and what is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from evenhand.reports import (
     wording,
 )
 from evenhand.schema import Card, ResponseError
-from evenhand.studies.audit import rate_figures
+from evenhand.studies.audit import glance, rate_figures
 from evenhand.studies.audit.rate_figures import BesideReference, GroupRates, GroupScores, StyleMap, style_maps
 from evenhand.studies.audit.self_chats import ChatTables, chat_tables
 from evenhand.studies.plain_page import PlainTable
@@ -166,7 +166,7 @@ class Figure:
 
     name: str
     heading: str
-    card: Card | None
+    lines: Sequence[str]
     forest: Forest
 
 
@@ -227,7 +227,7 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
     for name in dict.fromkeys([*others, "negative_rate"]):
         forest = rate_figures.strata_forest(view, benchmark, name)
         if forest is not None:
-            parts.append(Figure(name, wording.label(name), _card(view, name), forest))
+            parts.append(Figure(name, wording.label(name), [], forest))
     drawn = {figure.name for figure in figures}
     for name in ["negative_rate", *FAILING, *others]:
         if name not in drawn:
@@ -267,7 +267,9 @@ def _figure(view: ReportView, benchmark: BenchmarkView, measure: str) -> Figure 
     if forest is None:
         forest = rate_figures.group_forest(view, benchmark, measure)
     heading = "axis" if axes["axis"].drop_nulls().len() or not axes.is_empty() else "group"
-    return None if forest is None else Figure(measure, heading, _card(view, measure), forest)
+    return (
+        None if forest is None else Figure(measure, heading, glance.meaning(view, benchmark, measure), forest)
+    )
 
 
 def _numbers(view: ReportView, benchmark: BenchmarkView, measure: str) -> list[PlainNumber]:

@@ -70,8 +70,8 @@ INFERRED = (
 )
 ONE_VERDICT = (
     "95% CIs treat names as a random sample. Only the first row has a verdict. Link to one gender: of the US babies "
-    "with this name, the share with the gender in the name list (low: below 75%, medium: 75 to 95%, high: 95 to 99%, very "
-    "high: above 99%)."
+    "with this name, the share with the gender in the name list (low: below 75%, medium: 75 to 95%, high: 95 to 99%, "
+    "very high: above 99%)."
 )
 
 
