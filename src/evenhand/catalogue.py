@@ -8,7 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.schema import Card, DataError, ExtensionError, Registry, UsageError, unknown_name, unusable
+from evenhand.schema import (
+    Card,
+    DataError,
+    ExtensionError,
+    Registry,
+    UsageError,
+    make_unusable_card,
+    unknown_name,
+)
 
 if TYPE_CHECKING:
     from evenhand.benchmarks import Benchmark
@@ -125,7 +133,7 @@ def _of(registry: Registry[Any], names: Iterable[str] | None = None) -> dict[str
                 documentation = _documentation(registry.load(name)) or f"A registered {registry.kind}."
                 card = Card(name, documentation.splitlines()[0], source=registry.package(name))
         except ExtensionError as error:
-            card = unusable(name, error)
+            card = make_unusable_card(name, error)
         cards[name] = card
     return cards
 

@@ -14,11 +14,11 @@ from evenhand.schema.options import (
     Number,
     TextOrNone,
     Whole,
-    options_of,
+    convert_options,
+    list_options,
     split_options,
     split_role,
     split_value,
-    typed_options,
 )
 
 # Every form that a name could take when each kind of thing had a grammar of its own (evenhand 0.1.0).
@@ -168,7 +168,7 @@ class Fields:
     ],
 )
 def test_a_value_gets_the_type_of_its_field(option, written, value):
-    got = typed_options("the thing", {option: written}, options_of(Fields))
+    got = convert_options("the thing", {option: written}, list_options(Fields))
     assert got == {option: value} and type(got[option]) is type(value)
 
 
@@ -189,11 +189,11 @@ def test_a_value_gets_the_type_of_its_field(option, written, value):
 )
 def test_what_was_expected_is_said(option, written, told):
     with pytest.raises(UsageError, match=told):
-        typed_options("the thing", {option: written}, options_of(Fields))
+        convert_options("the thing", {option: written}, list_options(Fields))
 
 
 def test_none_counts_as_not_given():
-    assert typed_options("the thing", {"rate": None}, options_of(Fields)) == {}
+    assert convert_options("the thing", {"rate": None}, list_options(Fields)) == {}
 
 
 class Plain:
@@ -203,10 +203,10 @@ class Plain:
 
 
 def test_receivers_of_every_kind():
-    takes = options_of(Plain, hidden=("name",))
+    takes = list_options(Plain, hidden=("name",))
     assert list(takes) == ["strength", "strict", "start"]
     given = {"strength": "2", "strict": "yes", "start": "3"}
-    assert typed_options("x", given, takes) == {"strength": 2.0, "strict": True, "start": "3"}
-    assert list(options_of(partial(Plain, strict=True))) == ["strength", "strict", "start", "name"]
+    assert convert_options("x", given, takes) == {"strength": 2.0, "strict": True, "start": "3"}
+    assert list(list_options(partial(Plain, strict=True))) == ["strength", "strict", "start", "name"]
     with pytest.raises(UsageError, match="Known: none"):
-        typed_options("x", {"a": "1"}, options_of(lambda: None))
+        convert_options("x", {"a": "1"}, list_options(lambda: None))

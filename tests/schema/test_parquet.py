@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from evenhand.schema import UNREADABLE, read_parquet, write_table
-from evenhand.schema.parquet import Parquet, read_apart
+from evenhand.schema.parquet import Parquet, check_in_subprocess
 
 TABLE = pl.DataFrame({"text": [f"a text {i % 7}" for i in range(300)], "n": range(300)})
 
@@ -51,7 +51,7 @@ def test_every_changed_byte_of_a_sealed_file_is_seen(tmp_path: Path) -> None:
 def test_what_was_not_sealed_is_read_as_before(tmp_path: Path) -> None:
     unsealed(tmp_path / "a.parquet")
     assert read_parquet(tmp_path / "a.parquet").equals(TABLE)
-    assert read_apart([tmp_path / "a.parquet", tmp_path / "nowhere"]) == [None, None]
+    assert check_in_subprocess([tmp_path / "a.parquet", tmp_path / "nowhere"]) == [None, None]
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1PAR1", b"PAR1" + b"\xff" * 8 + b"PAR1", b"text"])
@@ -77,7 +77,7 @@ def test_one_byte_that_would_end_the_process_or_panic_is_an_error_of_the_file(tm
         files.append(tmp_path / f"{place}.parquet")
         files[-1].write_bytes(changed)
     files.insert(2, tmp_path / "plain.parquet")
-    told = dict(zip((file.stem for file in files), read_apart(files), strict=True))
+    told = dict(zip((file.stem for file in files), check_in_subprocess(files), strict=True))
     assert told["plain"] is None
     for file in files:
         if file.stem != "plain":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.schema.totals import with_session
+from evenhand.schema.totals import add_session
 
 COUNTS = st.lists(
     st.tuples(st.integers(0, 1000), st.integers(0, 1000), st.integers(1, 50)), min_size=1, max_size=5
@@ -29,7 +29,7 @@ def test_any_number_of_sessions_adds_up(sessions):
     total = {}
     nothing = described(0, 0, 0)
     for counts in sessions:
-        total = with_session(total, nothing, described(*counts))
+        total = add_session(total, nothing, described(*counts))
     tokens, seconds, steps = np.array(sessions).sum(axis=0)
     generation, service = total["generation"], total["service"]
     assert (generation["tokens_written"], generation["seconds"], generation["steps"]) == (
@@ -51,18 +51,18 @@ def test_one_object_that_counts_on_gives_its_own_total(sessions):
     for counts in sessions:
         running = running + counts
         end = described(*map(int, running))
-        total, start = with_session(total, start, end), end
+        total, start = add_session(total, start, end), end
     assert total["generation"]["tokens_written"] == running[0] - 7
 
 
 def test_the_agreement_of_a_judge_is_that_of_all_texts():
     none = {"texts": 0, "self_agreement": None}
-    first = with_session({}, none, {"texts": 30, "self_agreement": 0.9})
-    both = with_session(first, none, {"texts": 10, "self_agreement": 0.5})
+    first = add_session({}, none, {"texts": 30, "self_agreement": 0.9})
+    both = add_session(first, none, {"texts": 10, "self_agreement": 0.5})
     assert both == {"texts": 40, "self_agreement": pytest.approx((27 + 5) / 40)}
-    assert with_session({}, none, none)["self_agreement"] is None
+    assert add_session({}, none, none)["self_agreement"] is None
 
 
 def test_what_a_session_did_not_do_is_kept():
-    total = with_session({"generation": {"rows": 3}, "device": "cuda", "texts": 5}, {}, {"device": "cpu"})
+    total = add_session({"generation": {"rows": 3}, "device": "cuda", "texts": 5}, {}, {"device": "cpu"})
     assert total == {"generation": {"rows": 3}, "device": "cpu", "texts": 5}

@@ -18,13 +18,13 @@ from evenhand.schema import (
     Number,
     ResponseError,
     UsageError,
+    compute_sha256,
+    convert_options,
     is_file,
+    list_options,
     missing_file,
-    options_of,
     parse_json,
     read_parquet,
-    sha256_of,
-    typed_options,
     unknown_name,
 )
 from evenhand.weights import check_table_fits
@@ -143,7 +143,7 @@ def load(options: Mapping[str, Any]) -> "ExistingScores":
     unknown options, and DataError for a missing or unreadable file or column.
     """
     return _load(
-        **typed_options(f"the classifier 'scores:{options.get('file', '')}'", options, options_of(_load))
+        **convert_options(f"the classifier 'scores:{options.get('file', '')}'", options, list_options(_load))
     )
 
 
@@ -229,7 +229,7 @@ class ExistingScores:
         self._rows: dict[str, int] = {}
         self._conflicts: set[str] = set()
         self._index(frame[text].cast(pl.String).to_list())
-        self._sha256 = sha256_of(path)
+        self._sha256 = compute_sha256(path)
         self._texts = self._found = 0
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.classifiers.contract import Labels
-from evenhand.schema import Card, DataError, ResponseError, options_of, typed_options
+from evenhand.schema import Card, DataError, ResponseError, convert_options, list_options
 
 GENDERS = ("woman", "man")
 NEITHER = "neither"
@@ -83,7 +83,9 @@ def read_gender_words() -> GenderWords:
 
 def load(options: Mapping[str, Any]) -> "GenderedWords":
     """Return the classifier. It has no options; raise UsageError if some are given."""
-    return GenderedWords(**typed_options(f"the classifier {CARD.name!r}", options, options_of(GenderedWords)))
+    return GenderedWords(
+        **convert_options(f"the classifier {CARD.name!r}", options, list_options(GenderedWords))
+    )
 
 
 class GenderedWords:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.classifiers.contract import Labels
-from evenhand.schema import Card, DataError, Number, ResponseError, UsageError, options_of, typed_options
+from evenhand.schema import Card, DataError, Number, ResponseError, UsageError, convert_options, list_options
 
 KINDS = ("profanity", "insult", "sexual", "slur", "dehumanising", "threat")
 THRESHOLD = 0.5
@@ -89,7 +89,7 @@ def read_lexicon() -> WordList:
 
 def load(options: Mapping[str, Any]) -> "LexiconToxicity":
     """Return the classifier. Its only option is threshold (0 to 1). Raises UsageError for other options or values."""
-    return _load(**typed_options(f"the classifier {CARD.name!r}", options, options_of(_load)))
+    return _load(**convert_options(f"the classifier {CARD.name!r}", options, list_options(_load)))
 
 
 def _load(threshold: Number = THRESHOLD) -> "LexiconToxicity":

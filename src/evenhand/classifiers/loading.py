@@ -16,14 +16,14 @@ from evenhand.schema import (
     Registry,
     UsageError,
     checked,
+    convert_options,
     is_file,
     is_folder,
+    list_options,
+    make_unusable_card,
     missing_members,
-    options_of,
     split_options,
-    typed_options,
     unknown_name,
-    unusable,
     with_registered_guess,
 )
 
@@ -139,7 +139,7 @@ def classifier_cards() -> dict[str, Card]:
         try:
             cards.append(CLASSIFIERS.card(name))
         except ExtensionError as error:  # another package uses a name of evenhand
-            cards.append(unusable(name, error))
+            cards.append(make_unusable_card(name, error))
     cards += [import_module(module).CARD for module in FROM_FILES.values()]
     return {card.name: card for card in cards if card is not None}
 
@@ -249,7 +249,7 @@ def _backend(module: ModuleType, options: dict[str, Any], revision: str | None) 
 def _registered(
     name: str, make: Any, device: str, revision: str | None, options: dict[str, Any]
 ) -> Classifier:
-    takes = options_of(make)
+    takes = list_options(make)
     if revision is not None and "revision" not in takes:
         raise UsageError(f"The classifier {name!r} does not accept a revision.", "Remove it.")
     offered = {"name": name, "device": device, "revision": revision}
@@ -259,11 +259,11 @@ def _registered(
     if "options" in parameters:  # passed on unchanged
         values: dict[str, Any] = {"options": options}
     else:
-        values = typed_options(f"the classifier {name!r}", options, parameters)
+        values = convert_options(f"the classifier {name!r}", options, parameters)
     try:
         made = make(**{key: value for key, value in offered.items() if key in takes}, **values)
     except Exception as error:
-        if (broken := CLASSIFIERS.made_by_stranger(name, error)) is not None:
+        if (broken := CLASSIFIERS.explain_failure(name, error)) is not None:
             raise broken from error
         raise
     if lacking := missing_members(made, Classifier):

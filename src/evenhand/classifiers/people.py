@@ -17,12 +17,12 @@ from evenhand.schema import (
     ResponseError,
     UsageError,
     Whole,
+    compute_sha256,
+    convert_options,
     frame_hash,
-    options_of,
+    list_options,
     parse_json,
     read_votes,
-    sha256_of,
-    typed_options,
     unknown_name,
 )
 
@@ -75,7 +75,7 @@ def load(options: Mapping[str, Any]) -> "PeopleVotes":
     not an export of judgements of single texts.
     """
     return _load(
-        **typed_options(f"the classifier 'people:{options.get('file', '')}'", options, options_of(_load))
+        **convert_options(f"the classifier 'people:{options.get('file', '')}'", options, list_options(_load))
     )
 
 
@@ -225,7 +225,7 @@ class PeopleVotes:
         """
         return {
             "name": f"people:{self.path.name}",
-            "revision": sha256_of(self.path),
+            "revision": compute_sha256(self.path),
             "licence": CARD.licence,
             "file": str(self.path),
             "question": self.question,

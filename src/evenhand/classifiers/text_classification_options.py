@@ -14,11 +14,11 @@ from evenhand.schema import (
     Number,
     UsageError,
     Whole,
+    convert_options,
     is_file,
+    list_options,
     missing_file,
-    options_of,
     parse_json,
-    typed_options,
     unknown_name,
 )
 from evenhand.weights import Checkpoint, check_token_ids, find_checkpoint
@@ -62,7 +62,7 @@ def read_options(
     UsageError for options that are unknown, invalid or unsuitable for the model, and ModelError or DataError for files
     that are missing or unreadable.
     """
-    typed = TextOptions(**typed_options(f"the classifier {name!r}", options, options_of(TextOptions)))
+    typed = TextOptions(**convert_options(f"the classifier {name!r}", options, list_options(TextOptions)))
     model = typed.model or (preset.model if preset else name)
     dtype, maximum_tokens, multi_label = typed.dtype, typed.maximum_tokens, typed.multi_label
     if multi_label is None and preset:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.classifiers.contract import Labels
-from evenhand.schema import Card, ResponseError, options_of, typed_options
+from evenhand.schema import Card, ResponseError, convert_options, list_options
 
 CARD = Card(
     name="vader",
@@ -37,7 +37,7 @@ BOUND = 0.05
 
 def load(options: Mapping[str, Any]) -> "Vader":
     """Return the classifier. It has no options; raise UsageError if some are given."""
-    return Vader(**typed_options("the classifier 'vader'", options, options_of(Vader)))
+    return Vader(**convert_options("the classifier 'vader'", options, list_options(Vader)))
 
 
 class Vader:

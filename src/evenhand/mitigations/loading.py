@@ -12,12 +12,12 @@ from evenhand.schema import (
     Registry,
     UsageError,
     checked,
+    convert_option,
+    convert_options,
+    list_options,
+    make_unusable_card,
     missing_members,
-    options_of,
     split_value,
-    typed,
-    typed_options,
-    unusable,
 )
 
 MITIGATIONS = {
@@ -86,12 +86,12 @@ def load_mitigation(words: str) -> Mitigation:
     name, value, options = split_value(words)
     make = MAKERS.load(name)
     try:
-        takes = options_of(make, hidden=NOT_OPTIONS)
+        takes = list_options(make, hidden=NOT_OPTIONS)
     except Exception as error:  # an object of another package may raise any exception, for any attribute
-        if (broken := MAKERS.made_by_stranger(name, error)) is not None:
+        if (broken := MAKERS.explain_failure(name, error)) is not None:
             raise broken from error
         raise
-    arguments = typed_options(name, options, takes)
+    arguments = convert_options(name, options, takes)
     needed = [option for option, parameter in takes.items() if parameter.default is parameter.empty]
     if needed and value is None and needed[0] not in options:
         raise UsageError(
@@ -103,13 +103,13 @@ def load_mitigation(words: str) -> Mitigation:
                 f"The mitigation {name} does not accept a value.", f"Use --mitigate {name} without a value."
             )
         first = next(iter(takes))
-        arguments = {first: typed(name, first, value, takes[first])}
+        arguments = {first: convert_option(name, first, value, takes[first])}
     try:
         made: Any = make(**arguments)
     except ValueError as error:
         raise UsageError(f"--mitigate {words}: {error}.") from error
     except Exception as error:
-        if (broken := MAKERS.made_by_stranger(name, error)) is not None:
+        if (broken := MAKERS.explain_failure(name, error)) is not None:
             raise broken from error
         raise
     kind = type(made).__name__
@@ -228,7 +228,7 @@ def mitigation_cards() -> dict[str, Card]:
             stated = MAKERS.card(name.split("=")[0])
             cards[name] = stated if stated is not None else load_mitigation(name).card
         except EvenhandError as error:
-            if name.split("=")[0] not in MAKERS.added():  # an error in evenhand
+            if name.split("=")[0] not in MAKERS.find_extensions():  # an error in evenhand
                 raise
-            cards[name] = unusable(name, error)
+            cards[name] = make_unusable_card(name, error)
     return cards

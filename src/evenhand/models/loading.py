@@ -356,7 +356,7 @@ def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[
     try:
         made = make(**({"name": name} if "name" in takes else {}), **accepted)
     except Exception as error:
-        if (broken := MODELS.made_by_stranger(name, error)) is not None:
+        if (broken := MODELS.explain_failure(name, error)) is not None:
             raise broken from error
         raise
     if lacking := missing_members(made, LanguageModel):

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import UNREADABLE, parse_json, read_parquet, sha256_of, write_json, write_table
+from evenhand.schema import UNREADABLE, compute_sha256, parse_json, read_parquet, write_json, write_table
 
 RECORD = "stages.json"
 
@@ -62,11 +62,11 @@ class Stages:
     def is_edited(self, name: str) -> bool:
         """Return whether an existing file differs from what was written."""
         path = self.folder / name
-        return path.is_file() and self._records().get(name, {}).get("sha256") != sha256_of(path)
+        return path.is_file() and self._records().get(name, {}).get("sha256") != compute_sha256(path)
 
     def record(self, name: str, key: str) -> None:
         """Record the key of the input of a table that was just written."""
-        records = self._records() | {name: {"key": key, "sha256": sha256_of(self.folder / name)}}
+        records = self._records() | {name: {"key": key, "sha256": compute_sha256(self.folder / name)}}
         write_json(self.folder / RECORD, records)
 
     def _records(self) -> dict[str, dict[str, str]]:

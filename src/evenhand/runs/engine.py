@@ -23,7 +23,7 @@ from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.requests import ConversationRequest, samples_of
 from evenhand.runs.shards import next_number, read_shards, refuse_gone, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
-from evenhand.schema import Interrupted, ResponseError, WriteError, as_json, with_session
+from evenhand.schema import Interrupted, ResponseError, WriteError, add_session, as_json
 
 WRITTEN_FOR_ONE_SCORED = 8
 """Factor by which first shards of continuations are smaller, because generating takes longer than scoring."""
@@ -325,7 +325,7 @@ def _recorded(
     def save_counts() -> None:
         # a killed process cannot write its counts, so they are saved with each shard
         session.seconds = time.monotonic() - began
-        directory.manifest.model.description = with_session(before, at_start, as_json(model.describe()))
+        directory.manifest.model.description = add_session(before, at_start, as_json(model.describe()))
         _add_uncounted(directory.manifest)
         with suppress(WriteError):  # the shard is stored; if the disk is full, the next one reports it
             directory.save()
@@ -354,7 +354,7 @@ def _recorded(
         if session.shards or not manifest.model.description:
             # a session without requests must not replace measurements of an earlier one, such as memory
             manifest.model = ModelRecord.of(model)
-            manifest.model.description = with_session(before, at_start, manifest.model.description)
+            manifest.model.description = add_session(before, at_start, manifest.model.description)
             _add_uncounted(manifest)
         try:
             directory.save()

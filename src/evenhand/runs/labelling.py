@@ -39,9 +39,9 @@ from evenhand.schema import (
     ResponseError,
     UsageError,
     WriteError,
+    add_session,
     as_json,
     unknown_name,
-    with_session,
 )
 
 NOTHING_SAID = "the classifier gave no label, no verdict and no finite score"
@@ -257,7 +257,7 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         key,
         ClassifierRecord(
             fingerprint=as_json(its.classifier.fingerprint),
-            description=with_session({}, at_start, at_start),
+            description=add_session({}, at_start, at_start),
             labels=its.classifier.labels,
             reads_context=its.classifier.reads_context,
         ),
@@ -283,7 +283,7 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         if its.judged or not record.description:
             # a session that labelled nothing must not replace results of an earlier one, such as self-agreement
             at_end = as_json(its.classifier.describe())
-            record.description = with_session(before, at_start, at_end)
+            record.description = add_session(before, at_start, at_end)
             every_text_counts = at_end.get("texts", 0) - at_start.get("texts", 0) == its.judged
             if every_text_counts and (lost := record.texts - record.description["texts"]) > 0:
                 # a killed session stored labels but could not write its counts

@@ -14,7 +14,7 @@ from evenhand.schema import (
     UNREADABLE,
     DataError,
     Parquet,
-    read_apart,
+    check_in_subprocess,
     sweep,
     write_table,
 )
@@ -113,7 +113,7 @@ def next_number(folder: Path) -> int:
 
 def _parts(folder: Path) -> list[Path]:
     parts = sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
-    read_apart(parts)  # files of earlier versions, all at a time
+    check_in_subprocess(parts)  # files of earlier versions, all at a time
     return parts
 
 

@@ -43,6 +43,7 @@ from .errors import (
 from .files import (
     as_json as as_json,
     atomic_write as atomic_write,
+    compute_sha256 as compute_sha256,
     describe_occupied as describe_occupied,
     for_spreadsheets as for_spreadsheets,
     guess_file as guess_file,
@@ -53,7 +54,6 @@ from .files import (
     parse_toml as parse_toml,
     parse_yaml as parse_yaml,
     read_json as read_json,
-    sha256_of as sha256_of,
     table_bytes as table_bytes,
     without_surrogates as without_surrogates,
     write_bytes as write_bytes,
@@ -68,26 +68,26 @@ from .options import (
     Number as Number,
     TextOrNone as TextOrNone,
     Whole as Whole,
-    options_of as options_of,
+    convert_option as convert_option,
+    convert_options as convert_options,
+    list_options as list_options,
     split_options as split_options,
     split_role as split_role,
     split_value as split_value,
-    typed as typed,
-    typed_options as typed_options,
 )
 from .parquet import (
     UNREADABLE as UNREADABLE,
     Parquet as Parquet,
-    is_sealed as is_sealed,
-    read_apart as read_apart,
-    read_kept as read_kept,
+    check_in_subprocess as check_in_subprocess,
+    has_checksum as has_checksum,
     read_parquet as read_parquet,
-    read_sealed as read_sealed,
+    read_stored_table as read_stored_table,
+    read_table_bytes as read_table_bytes,
 )
 from .registry import (
     ExtensionError as ExtensionError,
     Registry as Registry,
-    unusable as unusable,
+    make_unusable_card as make_unusable_card,
 )
 from .tables import (
     ADDED as ADDED,
@@ -110,7 +110,7 @@ from .temporary import (
     temporary_file as temporary_file,
 )
 from .totals import (
-    with_session as with_session,
+    add_session as add_session,
 )
 from .version import (
     VERSION as VERSION,
@@ -121,7 +121,7 @@ from .votes import (
     write_votes as write_votes,
 )
 from .workers import (
-    end_with as end_with,
+    exit_with_parent as exit_with_parent,
     one_thread_each as one_thread_each,
-    unheard as unheard,
+    shield_workers_from_signals as shield_workers_from_signals,
 )

@@ -103,7 +103,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: draw: invalid n='two'; expected a whole number.
     """
-    return _guarded(function, numbers=True)
+    return _wrap_with_checks(function, numbers=True)
 
 
 def checked_kinds(function: Callable[P, R]) -> Callable[P, R]:
@@ -111,10 +111,10 @@ def checked_kinds(function: Callable[P, R]) -> Callable[P, R]:
 
     Use it instead of `checked` if NaN has a meaning, or if the function reports it in the words of its users.
     """
-    return _guarded(function, numbers=False)
+    return _wrap_with_checks(function, numbers=False)
 
 
-def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
+def _wrap_with_checks(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
     signature = inspect.signature(function)
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     names_flags = function.__module__.startswith("evenhand.studies.")  # in errors about numbers
@@ -207,10 +207,12 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is Callable or hint is Callable:
         return callable(value)
     if (origin or hint) is np.ndarray:
-        return isinstance(value, np.ndarray) and value.dtype.kind in _kinds_of(inner)
+        return isinstance(value, np.ndarray) and value.dtype.kind in _find_allowed_kinds(inner)
     if (origin or hint) is Mapping or (origin or hint) is dict:
         return isinstance(value, Mapping) and all(
-            _fits(one, _open(kind)) for pair in value.items() for one, kind in zip(pair, inner, strict=False)
+            _fits(one, _loosen_literal(kind))
+            for pair in value.items()
+            for one, kind in zip(pair, inner, strict=False)
         )
     if origin is tuple and inner[-1:] != (Ellipsis,):
         kinds = [] if inner == ((),) else inner
@@ -219,7 +221,7 @@ def _fits(value: Any, hint: Any) -> bool:
         ordered = (origin or hint) not in (Collection, Iterable)
         if ordered and (isinstance(value, Mapping | Set) or not isinstance(value, Collection)):
             return False
-        return _are(value, inner)
+        return _is_collection_of(value, inner)
     if origin is not None or not isinstance(hint, type):
         return True
     if getattr(hint, "_is_protocol", False):  # if `isinstance` refuses it, too
@@ -270,7 +272,7 @@ def missing_members(value: Any, protocol: type[Any]) -> list[str]:
     return [name for name in wanted if is_lacking(name)]
 
 
-def _are(value: Any, inner: tuple[Any, ...]) -> bool:
+def _is_collection_of(value: Any, inner: tuple[Any, ...]) -> bool:
     """Return whether a value is a collection of a kind, and not a single text."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable) or isinstance(value, pl.DataFrame):
         return False
@@ -278,10 +280,10 @@ def _are(value: Any, inner: tuple[Any, ...]) -> bool:
         return False
     if not isinstance(value, Collection) or not inner:  # iterators are left alone: they can be read only once
         return True
-    return all(_fits(one, _open(inner[0])) for one in value)
+    return all(_fits(one, _loosen_literal(inner[0])) for one in value)
 
 
-def _open(hint: Any) -> Any:
+def _loosen_literal(hint: Any) -> Any:
     """Return str for a Literal, so that the function itself checks the word and suggests similar ones."""
     return str if get_origin(hint) is Literal else hint
 
@@ -298,8 +300,8 @@ def _find_dtype(hint: Any) -> Any:
     return next((kind for kind in kinds if kind is not Any and kind in (np.float64, np.int64)), None)
 
 
-def _kinds_of(inner: tuple[Any, ...]) -> str:
-    """Return the kinds of numpy that an annotation of an array allows: whole numbers may be given for floats."""
+def _find_allowed_kinds(inner: tuple[Any, ...]) -> str:
+    """Return the kinds of NumPy data types that an array annotation allows; integers are allowed for floats."""
     kind = next((np.dtype(one).kind for one in get_args(inner[-1]) if one is not Any), "") if inner else ""
     return {"f": "fiub", "i": "iu", "b": "b"}.get(kind, "biufcOSUVMm")
 

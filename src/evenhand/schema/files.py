@@ -59,11 +59,11 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise WriteError(
             f"Could not write {path}: {error.strerror or error}.",
-            f"Files written earlier are intact. {_mend_of(error)}, then run the command again.",
+            f"Files written earlier are intact. {_suggest_remedy(error)}, then run the command again.",
         ) from error
 
 
-def _mend_of(error: OSError) -> str:
+def _suggest_remedy(error: OSError) -> str:
     full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
     return "Free some space or choose another folder" if full else "Choose a folder that you can write to"
 
@@ -82,7 +82,7 @@ def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None 
     'age\\n3\\n4\\n'
     """
     path = Path(path)
-    content = table_bytes(frame, kind or _kind_of(path))
+    content = table_bytes(frame, kind or _infer_table_kind(path))
     with atomic_write(path) as handle:
         handle.write(content)
     return path
@@ -116,10 +116,10 @@ def table_bytes(frame: "pl.DataFrame", kind: TableKind = "parquet", **how: Any) 
     content = io.BytesIO()
     match kind:
         case "parquet":
-            from evenhand.schema.parquet import sealed
+            from evenhand.schema.parquet import add_checksum
 
             frame.write_parquet(content, **how)
-            return memoryview(sealed(content.getbuffer()))
+            return memoryview(add_checksum(content.getbuffer()))
         case "csv":
             frame.write_csv(content, **how)
         case "jsonl":
@@ -347,7 +347,7 @@ def as_json(value: Any, *, ordered: bool = False) -> Any:
     return str(value)
 
 
-def sha256_of(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
     """Return the SHA-256 of a file as hexadecimal text; the file is read in pieces."""
     digest = hashlib.sha256()
     with open(path, "rb") as handle:
@@ -362,7 +362,7 @@ def _key(key: Any) -> str:
     return json.dumps(key) if key is None or isinstance(key, bool) else str(key)
 
 
-def _kind_of(path: Path) -> TableKind:
+def _infer_table_kind(path: Path) -> TableKind:
     ending = path.suffix.lower().removeprefix(".")
     for kind in get_args(TableKind):
         if ending == kind:

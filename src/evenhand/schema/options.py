@@ -113,7 +113,7 @@ def split_role(words: str, roles: Collection[str] = ()) -> tuple[str | None, str
     return role, name
 
 
-def options_of(target: Callable[..., Any], *, hidden: Collection[str] = ()) -> dict[str, inspect.Parameter]:
+def list_options(target: Callable[..., Any], *, hidden: Collection[str] = ()) -> dict[str, inspect.Parameter]:
     """Return the options that a function or class accepts, by name, with their types.
 
     Parameters
@@ -137,7 +137,7 @@ def options_of(target: Callable[..., Any], *, hidden: Collection[str] = ()) -> d
     }
 
 
-def typed_options(
+def convert_options(
     owner: str, values: Mapping[str, Any], takes: Mapping[str, inspect.Parameter]
 ) -> dict[str, Any]:
     """Return options in the types that their receiver expects.
@@ -149,7 +149,7 @@ def typed_options(
     values : mapping of str
         Texts that a user wrote, or Python values. None counts as missing.
     takes : mapping of str to inspect.Parameter
-        The options of the receiver, from `options_of`.
+        The options of the receiver, from `list_options`.
 
     Returns
     -------
@@ -165,21 +165,21 @@ def typed_options(
     Examples
     --------
     >>> def soften(strength: float = 1.0, words: tuple[str, ...] = ()) -> None: ...
-    >>> typed_options("soften", {"strength": "0.5", "words": "a, b"}, options_of(soften))
+    >>> convert_options("soften", {"strength": "0.5", "words": "a, b"}, list_options(soften))
     {'strength': 0.5, 'words': ('a', 'b')}
     """
     for option in values:
         if option not in takes:
             raise unknown_name(f"option of {owner}", option, takes or ["none"])
     return {
-        option: typed(owner, option, value, takes[option])
+        option: convert_option(owner, option, value, takes[option])
         for option, value in values.items()
         if value is not None
     }
 
 
-def typed(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> Any:
-    """Convert one value to the type of `parameter`; raises the errors of `typed_options`."""
+def convert_option(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> Any:
+    """Convert one value to the type of `parameter`; raises the errors of `convert_options`."""
     hint = parameter.annotation
     if hint is Any:  # without an annotation, the type of the default counts
         kind = type(parameter.default)
@@ -203,7 +203,7 @@ def typed(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> 
             choices = [str(choice) for member in members for choice in get_args(member)]
             raise unknown_name(f"{option} of {owner}", str(value), choices) from error
         raise UsageError(
-            f"The option {option} of {owner} must be {_expected(members, error)}, got {value!r}.",
+            f"The option {option} of {owner} must be {_describe_expected(members, error)}, got {value!r}.",
             f"For example: {option}={_example(members)}",
         ) from error
 
@@ -226,7 +226,7 @@ def _members(hint: Any) -> tuple[Any, ...]:
     return (hint,)
 
 
-def _bare(hint: Any) -> Any:
+def _strip_annotation(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
@@ -250,7 +250,7 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
         return TypeAdapter(hint)
 
 
-def _expected(members: Sequence[Any], error: ValueError) -> str:
+def _describe_expected(members: Sequence[Any], error: ValueError) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         for bound, in_words in (
@@ -263,7 +263,7 @@ def _expected(members: Sequence[Any], error: ValueError) -> str:
                 return f"a number of {in_words} {first['ctx'][bound]}"
         if first["type"] == "finite_number":
             return "a finite number"
-    kinds = [_bare(member) for member in members if member is not type(None)]
+    kinds = [_strip_annotation(member) for member in members if member is not type(None)]
     words = [
         " or ".join(map(repr, get_args(kind)))
         if get_origin(kind) is Literal
@@ -276,7 +276,7 @@ def _expected(members: Sequence[Any], error: ValueError) -> str:
 
 
 def _example(members: Sequence[Any]) -> str:
-    kinds = {_bare(member) for member in members}
+    kinds = {_strip_annotation(member) for member in members}
     if bool in kinds:
         return "true"
     return "8" if int in kinds else "0.5" if float in kinds else "VALUE"

@@ -64,10 +64,10 @@ class Parquet:
         if path.exists() and not path.is_file():  # reading a named pipe would wait forever
             raise OSError("it is not a regular file")
         self._content = path.read_bytes()
-        intact = _is_as_sealed(self._content)
+        intact = _matches_checksum(self._content)
         if intact is False:
             raise DamagedParquet("it has changed since it was written (wrong checksum)")
-        if intact is None and (harm := read_apart([path])[0]):
+        if intact is None and (harm := check_in_subprocess([path])[0]):
             raise DamagedParquet(harm)
 
     @cached_property
@@ -102,9 +102,9 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
     return Parquet(path).read(columns)
 
 
-def read_sealed(content: bytes) -> pl.DataFrame:
+def read_table_bytes(content: bytes) -> pl.DataFrame:
     """Read a table from bytes of `table_bytes` that were stored in another file; raises one of UNREADABLE."""
-    if not _is_as_sealed(content):
+    if not _matches_checksum(content):
         raise DamagedParquet("it has changed since it was written (wrong or missing checksum)")
     try:
         return pl.read_parquet(content)
@@ -112,12 +112,12 @@ def read_sealed(content: bytes) -> pl.DataFrame:
         raise DamagedParquet(str(error)) from error
 
 
-def is_sealed(path: Path) -> bool:
+def has_checksum(path: Path) -> bool:
     """Return whether a file is Parquet with evenhand's checksum, judged only by its end. It may still be damaged."""
-    return _has_seal(path) is True
+    return _has_checksum(path) is True
 
 
-def read_kept(path: Path) -> pl.DataFrame:
+def read_stored_table(path: Path) -> pl.DataFrame:
     """Read a table that a study stored; raise DataError if it cannot be read."""
     try:
         return read_parquet(path)
@@ -129,10 +129,10 @@ def read_kept(path: Path) -> pl.DataFrame:
         ) from error
 
 
-def sealed(content: bytes | memoryview) -> bytes:
+def add_checksum(content: bytes | memoryview) -> bytes:
     """Return a Parquet file with a checksum of its content before the footer, where readers do not look.
 
-    >>> sealed(b"PAR1" + bytes(4) + b"PAR1")[:27]
+    >>> add_checksum(b"PAR1" + bytes(4) + b"PAR1")[:27]
     b'PAR1evenhand-crc32:b7c50f11'
     """
     footer = _footer(content)
@@ -140,7 +140,7 @@ def sealed(content: bytes | memoryview) -> bytes:
     return b"".join([content[:footer], b"evenhand-crc32:%08x" % checksum, content[footer:]])
 
 
-def read_apart(paths: Sequence[Path]) -> list[str | None]:
+def check_in_subprocess(paths: Sequence[Path]) -> list[str | None]:
     """Check in another process what reading files without a checksum would do.
 
     Returns None for each harmless file, otherwise a text on what happened to the other process. Files with a
@@ -150,10 +150,10 @@ def read_apart(paths: Sequence[Path]) -> list[str | None]:
     left = [
         key
         for key, path in zip(keys, paths, strict=True)
-        if key and key not in _read_apart and _has_seal(path) is False
+        if key and key not in _read_apart and _has_checksum(path) is False
     ]
     while left:
-        told, harm = _try([path for path, *_ in left])
+        told, harm = _try_in_subprocess([path for path, *_ in left])
         _read_apart.update(zip(left, told, strict=False))
         left = left[len(told) :]
         if harm is None:
@@ -162,7 +162,7 @@ def read_apart(paths: Sequence[Path]) -> list[str | None]:
     return [_read_apart.get(key) if key else None for key in keys]
 
 
-def _try(paths: Sequence[str]) -> tuple[list[str | None], str | None]:
+def _try_in_subprocess(paths: Sequence[str]) -> tuple[list[str | None], str | None]:
     """Return the results for files up to the one that ended the process, and how the process ended, if it did."""
     command = [sys.executable, "-P", "-c", READING_APART]
     try:
@@ -172,10 +172,10 @@ def _try(paths: Sequence[str]) -> tuple[list[str | None], str | None]:
     ready, *said = [json.loads(line) for line in done.stdout.splitlines()] or [None]
     if ready is None or len(said) == len(paths):
         return said, None
-    return said, f"reading it ends the process ({_how_it_ended(done.returncode)})"
+    return said, f"reading it ends the process ({_describe_exit(done.returncode)})"
 
 
-def _how_it_ended(code: int) -> str:
+def _describe_exit(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"code {code}"
 
 
@@ -187,7 +187,7 @@ def _key(path: Path) -> tuple[str, int, int] | None:
         return None
 
 
-def _has_seal(path: Path) -> bool | None:
+def _has_checksum(path: Path) -> bool | None:
     """Return whether a file has a checksum, from its end alone; None if it cannot be Parquet."""
     if not path.is_file():
         return None
@@ -201,7 +201,7 @@ def _has_seal(path: Path) -> bool | None:
         return SEAL.fullmatch(handle.read(SEALED)) is not None
 
 
-def _is_as_sealed(content: bytes) -> bool | None:
+def _matches_checksum(content: bytes) -> bool | None:
     """Return whether the content matches its checksum; None without a checksum."""
     footer = _footer(content)
     start = footer - SEALED

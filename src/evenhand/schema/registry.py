@@ -22,12 +22,12 @@ class ExtensionError(EvenhandError):
     """An extension of evenhand from another package cannot be used; the message names the package."""
 
 
-def unusable(name: str, error: EvenhandError) -> Card:
+def make_unusable_card(name: str, error: EvenhandError) -> Card:
     """Return a card for something that is listed but cannot be used, with the reason and what to do.
 
     Examples
     --------
-    >>> unusable("polite", ExtensionError("It is broken.", "Mend it.")).summary
+    >>> make_unusable_card("polite", ExtensionError("It is broken.", "Mend it.")).summary
     'Cannot be used: It is broken.'
     """
     return Card(name, f"Cannot be used: {error.message}", details=error.hint or "")
@@ -83,16 +83,19 @@ class Registry(Generic[T]):
     """Whether objects of other packages need a card. Tests check the cards of evenhand's own objects."""
 
     def __contains__(self, name: object) -> bool:
-        return name in self.built_in or name in self.added()
+        return name in self.built_in or name in self.find_extensions()
 
     def names(self) -> list[str]:
         """Return all names: first those of evenhand in their order, then those of other packages, sorted.
 
         Nothing is imported.
         """
-        return [*self.built_in, *(name for name in sorted(self.added()) if name not in self.built_in)]
+        return [
+            *self.built_in,
+            *(name for name in sorted(self.find_extensions()) if name not in self.built_in),
+        ]
 
-    def added(self) -> dict[str, tuple[EntryPoint, ...]]:
+    def find_extensions(self) -> dict[str, tuple[EntryPoint, ...]]:
         """Return what other packages add by name; a name has several entries if packages disagree."""
         by_name: dict[str, tuple[EntryPoint, ...]] = {}
         for point in _points(self.group, tuple(sys.path)):
@@ -101,7 +104,7 @@ class Registry(Generic[T]):
 
     def package(self, name: str) -> str:
         """Return the package that adds a name; "evenhand" for built-in ones."""
-        return "evenhand" if name in self.built_in else _package(self.added()[name][0])
+        return "evenhand" if name in self.built_in else _package(self.find_extensions()[name][0])
 
     def load(self, name: str) -> T:
         """Return the object with a name.
@@ -111,11 +114,13 @@ class Registry(Generic[T]):
         lacks a required card.
         """
         point = self._entry(name)
-        loaded = self._ours(name) if point is None else self._theirs(name, point)
-        if not self._accepted(loaded):
-            raise self._broken(name, f"is of type {type(loaded).__name__}, but {self.expected} is expected")
+        loaded = self._load_built_in(name) if point is None else self._load_extension(name, point)
+        if not self._is_acceptable(loaded):
+            raise self._make_error(
+                name, f"is of type {type(loaded).__name__}, but {self.expected} is expected"
+            )
         if point is not None and self.needs_card and self.card_of(loaded, name) is None:
-            raise self._broken(
+            raise self._make_error(
                 name,
                 "has no card, and cannot be used without one",
                 f"Give it an evenhand.schema.Card named {name!r}, as `CARD` of the object or of its module. It "
@@ -128,17 +133,21 @@ class Registry(Generic[T]):
         """Return the card of an object by its name; None only if it needs none. Raises the errors of `load`."""
         return self.card_of(self.load(name), name)
 
-    def made_by_stranger(self, name: str, error: BaseException) -> ExtensionError | None:
+    def explain_failure(self, name: str, error: BaseException) -> ExtensionError | None:
         """Return the error to raise if an object of another package fails, with the name of the package.
 
         None for evenhand's own objects, and for errors with a clear message.
         """
-        if isinstance(error, EvenhandError) or name not in self.added() or self.package(name) == "evenhand":
+        if (
+            isinstance(error, EvenhandError)
+            or name not in self.find_extensions()
+            or self.package(name) == "evenhand"
+        ):
             return None
-        return self._broken(name, f"failed: {type(error).__name__}: {error}")
+        return self._make_error(name, f"failed: {type(error).__name__}: {error}")
 
     def _entry(self, name: str) -> EntryPoint | None:
-        points = self.added().get(name, ())
+        points = self.find_extensions().get(name, ())
         packages = [*(["evenhand"] if name in self.built_in else []), *map(_package, points)]
         if not packages:
             raise unknown_name(self.kind, name, self.names())
@@ -149,32 +158,32 @@ class Registry(Generic[T]):
             )
         return points[0] if points else None
 
-    def _accepted(self, loaded: Any) -> bool:
+    def _is_acceptable(self, loaded: Any) -> bool:
         try:
             return self.accepts(loaded)
         except Exception:  # an external object that fails when its attributes are read is not evenhand's
             return False
 
-    def _ours(self, name: str) -> Any:
+    def _load_built_in(self, name: str) -> Any:
         where = self.built_in[name]
         if not isinstance(where, str):
             return where
         module, _, attribute = where.partition(":")
         return getattr(import_module(module), attribute) if attribute else import_module(module)
 
-    def _theirs(self, name: str, point: EntryPoint) -> Any:
+    def _load_extension(self, name: str, point: EntryPoint) -> Any:
         try:
             return point.load()
         except (EvenhandError, KeyboardInterrupt):
             raise
         except BaseException as error:  # importing an external module may raise anything, including sys.exit
-            raise self._broken(
+            raise self._make_error(
                 name,
                 f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}",
                 f"Install the dependencies of {_package(point)}, or uninstall it.",
             ) from error
 
-    def _broken(self, name: str, what: str, hint: str | None = None) -> ExtensionError:
+    def _make_error(self, name: str, what: str, hint: str | None = None) -> ExtensionError:
         package = self.package(name)
         return ExtensionError(
             f"The {self.kind} {name!r} of the package {package} {what}.",

@@ -34,7 +34,7 @@ def temporary_file(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
     OSError.
     """
     sweep(folder)
-    handle, path = _opened(folder)
+    handle, path = _create_locked_file(folder)
     try:
         with handle:
             yield handle, path
@@ -51,12 +51,12 @@ def sweep(folder: Path) -> None:
                 _remove_left_over(path)
 
 
-def _opened(folder: Path) -> tuple[BinaryIO, Path]:
+def _create_locked_file(folder: Path) -> tuple[BinaryIO, Path]:
     while True:
         path = folder / f".evenhand-{token_hex(8)}.tmp"
         handle = open(path, "xb")  # noqa: SIM115
         # another process may have removed or locked the file between opening and locking
-        if _locked(handle.fileno()) is not False and path.exists():
+        if _try_to_lock(handle.fileno()) is not False and path.exists():
             return handle, path
         handle.close()
 
@@ -70,13 +70,13 @@ def _remove_left_over(path: Path) -> None:
         return
     descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _locked(descriptor):
+        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _try_to_lock(descriptor):
             path.unlink()
     finally:
         os.close(descriptor)
 
 
-def _locked(descriptor: int) -> bool | None:
+def _try_to_lock(descriptor: int) -> bool | None:
     """Lock an open file, and return whether no other process had locked it.
 
     None if the file system has no locks; then nothing is removed. Closing the file releases the lock.

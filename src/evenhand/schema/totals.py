@@ -27,7 +27,7 @@ GROWING = frozenset({"halvings"})
 """Lists to which each session adds."""
 
 
-def with_session(
+def add_session(
     before: Mapping[str, Any], start: Mapping[str, Any], end: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Add the counts of a session to those of earlier sessions of a run.
@@ -47,28 +47,34 @@ def with_session(
 
     Examples
     --------
-    >>> with_session({"device": "cpu", "texts": 78}, {"device": "cuda", "texts": 10}, {"device": "cuda", "texts": 220})
+    >>> add_session({"device": "cpu", "texts": 78}, {"device": "cuda", "texts": 10}, {"device": "cuda", "texts": 220})
     {'device': 'cuda', 'texts': 288}
     """
-    total = {name: _added(name, before.get(name), start.get(name), value) for name, value in end.items()}
+    total = {
+        name: _add_session_value(name, before.get(name), start.get(name), value)
+        for name, value in end.items()
+    }
     # parts without work in this session do not change
     total |= {
         name: value
         for name, value in before.items()
         if name not in end and (isinstance(value, dict) or name in SUMMED | GREATEST | GROWING)
     }
-    return total | _ratios(total, before, start, end)
+    return total | _compute_ratios(total, before, start, end)
 
 
-def _added(name: str, before: Any, start: Any, end: Any) -> Any:
+def _add_session_value(name: str, before: Any, start: Any, end: Any) -> Any:
     if isinstance(end, Mapping):
         earlier, began = (value if isinstance(value, Mapping) else {} for value in (before, start))
         if name in SUMMED_BY_NAME:
             names = [*end, *(key for key in earlier if key not in end)]
-            return {key: _added("calls", earlier.get(key), began.get(key), end.get(key, 0)) for key in names}
+            return {
+                key: _add_session_value("calls", earlier.get(key), began.get(key), end.get(key, 0))
+                for key in names
+            }
         if name == "seconds":  # quantiles of latency cannot be added
             return dict(end)
-        return with_session(earlier, began, end)
+        return add_session(earlier, began, end)
     if name in SUMMED and _is_number(end):
         return end + _number(before) - _number(start)
     if name in GREATEST and _is_number(end):
@@ -78,7 +84,7 @@ def _added(name: str, before: Any, start: Any, end: Any) -> Any:
     return end
 
 
-def _ratios(
+def _compute_ratios(
     total: Mapping[str, Any], before: Mapping[str, Any], start: Mapping[str, Any], end: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the ratios of a description, recomputed from its sums."""
@@ -88,13 +94,13 @@ def _ratios(
     if "seconds_to_first_token" in total and total.get("steps"):
         found["seconds_per_step"] = (total["seconds"] - total["seconds_to_first_token"]) / total["steps"]
     if "self_agreement" in end:
-        agreed = sum(sign * _agreed(part) for sign, part in ((1, before), (-1, start), (1, end)))
+        agreed = sum(sign * _count_agreements(part) for sign, part in ((1, before), (-1, start), (1, end)))
         both = any(part.get("self_agreement") is not None for part in (before, end))
         found["self_agreement"] = agreed / total["texts"] if both and total.get("texts") else None
     return found
 
 
-def _agreed(part: Mapping[str, Any]) -> float:
+def _count_agreements(part: Mapping[str, Any]) -> float:
     """Return the number of texts of which both answers of a judge agreed."""
     return float(_number(part.get("self_agreement")) * _number(part.get("texts")))
 

@@ -126,7 +126,7 @@ def write_votes(path: Path | str, votes: pl.DataFrame, study: Mapping[str, Any])
         case "parquet":
             pieces = [table_bytes(votes, metadata={ANNOTATIONS: header})]
         case "csv":
-            pieces = [table_bytes(_guarded(votes), "csv", quote_style="non_numeric")]
+            pieces = [table_bytes(_escape_formulas(votes), "csv", quote_style="non_numeric")]
         case "jsonl":
             pieces = [memoryview(f"{header}\n".encode()), table_bytes(votes, "jsonl")]
     with atomic_write(path) as handle:
@@ -162,11 +162,11 @@ def read_votes(path: Path | str) -> tuple[pl.DataFrame, dict[str, Any]]:
         raise missing_file(path, EXPECTED)
     match KINDS.get(path.suffix.lower()):
         case "parquet":
-            votes, header, where = _of_parquet(path)
+            votes, header, where = _read_parquet(path)
         case "csv":
-            votes, header, where = _of_csv(path)
+            votes, header, where = _read_csv(path)
         case "jsonl":
-            votes, header, where = _of_lines(path)
+            votes, header, where = _read_json_lines(path)
         case _:
             raise DataError(f"{path} is not an export of judgements: unknown file type.", EXPECTED)
     _check(votes, where)
@@ -177,11 +177,11 @@ def read_votes(path: Path | str) -> tuple[pl.DataFrame, dict[str, Any]]:
         )
     if wrong := impossible_answers(votes, header.get("study", {})):
         row, why = wrong
-        raise DataError(f"{where(row)}: the answer is {_shown(votes['answer'][row])}, {why}.", EXPECTED)
+        raise DataError(f"{where(row)}: the answer is {_format(votes['answer'][row])}, {why}.", EXPECTED)
     return votes, header
 
 
-def _of_parquet(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
+def _read_parquet(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
     try:
         file = Parquet(path)
         _check_columns(list(file.schema), str(path))
@@ -191,14 +191,14 @@ def _of_parquet(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
                 raise DataError(
                     f"{path}: the column {name} has the type {file.schema[name]}, not {kind}.", EXPECTED
                 )
-        votes = _whole(file.read(list(present)))
+        votes = _add_missing_columns(file.read(list(present)))
         header = file.metadata.get(ANNOTATIONS)
     except UNREADABLE as error:
         raise DataError(f"{path} cannot be read: {_first_line(error)}.", EXPECTED) from error
     return votes, _header(header or "{}", str(path)), lambda row: f"{path}, row {row + 1}"
 
 
-def _of_lines(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
+def _read_json_lines(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
     numbers: list[int] = []
     with path.open("rb") as handle:
         header = _header(handle.readline().removeprefix(b"\xef\xbb\xbf"), f"{path}, line 1")
@@ -212,7 +212,7 @@ def _batches(path: Path, handle: Any, numbers: list[int]) -> Iterator[pl.DataFra
 
     def table() -> pl.DataFrame:
         start = len(numbers) - len(rows)
-        return _typed(rows, lambda row: f"{path}, line {numbers[start + row]}")
+        return _convert_rows(rows, lambda row: f"{path}, line {numbers[start + row]}")
 
     for number, line in enumerate(handle, 2):
         if not line.strip():
@@ -232,36 +232,36 @@ def _batches(path: Path, handle: Any, numbers: list[int]) -> Iterator[pl.DataFra
         yield table()
 
 
-def _typed(rows: list[dict[str, Any]], where: Where) -> pl.DataFrame:
+def _convert_rows(rows: list[dict[str, Any]], where: Where) -> pl.DataFrame:
     columns = {}
     for name, kind in VOTES.items():
         values = [row.get(name) for row in rows]
         allowed = (*PYTHON[kind], type(None))
         if not set(map(type, values)) <= set(allowed):
             wrong = next(i for i, value in enumerate(values) if type(value) not in allowed)
-            raise _wrong(where(wrong), name, values[wrong])
+            raise _make_value_error(where(wrong), name, values[wrong])
         try:
             column = pl.Series(name, values, pl.String if kind == VOTES["shown_at"] else kind)
         except (UnicodeError, OverflowError, TypeError, *UNREADABLE) as error:
-            wrong = next(i for i, value in enumerate(values) if not _holds(value))
-            raise _wrong(where(wrong), name, values[wrong]) from error
+            wrong = next(i for i, value in enumerate(values) if not _fits_column(value))
+            raise _make_value_error(where(wrong), name, values[wrong]) from error
         columns[name] = _times(column, where) if kind == VOTES["shown_at"] else column
     return pl.DataFrame(columns)
 
 
-def _holds(value: Any) -> bool:
+def _fits_column(value: Any) -> bool:
     if isinstance(value, str):
         return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
     return not isinstance(value, int) or abs(value) < 2**63
 
 
-def _of_csv(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
+def _read_csv(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
     try:
         raw = pl.read_csv(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), infer_schema=False)
     except UNREADABLE as error:
         raise DataError(f"{path} cannot be read: {_first_line(error)}.", EXPECTED) from error
     _check_columns(raw.columns, f"{path}, line 1")
-    raw = _whole(raw)
+    raw = _add_missing_columns(raw)
 
     def where(row: int) -> str:  # a text with line breaks takes several lines
         breaks = raw.head(row).select(pl.sum_horizontal(pl.all().str.count_matches("\n").sum())).item()
@@ -271,7 +271,7 @@ def _of_csv(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
     for name, kind in VOTES.items():
         words = raw[name]
         if kind == pl.String:
-            column = _unguarded(words)
+            column = _unescape_formulas(words)
         elif kind == VOTES["shown_at"]:
             column = _times(words, where)
         elif kind == pl.Boolean:
@@ -282,7 +282,7 @@ def _of_csv(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
         else:
             column = words.cast(kind, strict=False)
         if len(wrong := (column.is_null() & words.is_not_null()).arg_true()):
-            raise _wrong(where(wrong[0]), name, words[wrong[0]])
+            raise _make_value_error(where(wrong[0]), name, words[wrong[0]])
         columns.append(column)
     return pl.DataFrame(columns), {}, where
 
@@ -290,14 +290,14 @@ def _of_csv(path: Path) -> tuple[pl.DataFrame, dict[str, Any], Where]:
 def _times(words: pl.Series, where: Where) -> pl.Series:
     times = words.str.to_datetime("%+", time_unit="us", time_zone="UTC", strict=False)
     if len(wrong := (times.is_null() & words.is_not_null()).arg_true()):
-        raise _wrong(where(wrong[0]), words.name, words[wrong[0]])
+        raise _make_value_error(where(wrong[0]), words.name, words[wrong[0]])
     return times
 
 
 def _check(votes: pl.DataFrame, where: Where) -> None:
     def refuse(wrong: pl.Expr, name: str, why: str) -> None:
         if len(rows := votes.select(wrong.fill_null(value=False)).to_series().arg_true()):
-            raise DataError(f"{where(rows[0])}: {name} is {_shown(votes[name][rows[0]])}, {why}.", EXPECTED)
+            raise DataError(f"{where(rows[0])}: {name} is {_format(votes[name][rows[0]])}, {why}.", EXPECTED)
 
     for name in NEVER_NULL:
         refuse(pl.col(name).is_null(), name, "but must not be empty")
@@ -334,7 +334,7 @@ def _check_columns(found: Any, where: str) -> None:
         raise DataError(f"{where}: unknown columns {', '.join(more[:6])}.{guess}", EXPECTED)
 
 
-def _whole(votes: pl.DataFrame) -> pl.DataFrame:
+def _add_missing_columns(votes: pl.DataFrame) -> pl.DataFrame:
     """Return judgements with the columns that earlier versions did not write, filled with null."""
     absent = [name for name in VOTES if name not in votes.columns]
     return votes.with_columns(pl.lit(None, VOTES[name]).alias(name) for name in absent).select(*VOTES)
@@ -358,7 +358,7 @@ def _header(line: str | bytes, where: str) -> dict[str, Any]:
     return cast(dict[str, Any], header)
 
 
-def _guarded(votes: pl.DataFrame) -> pl.DataFrame:
+def _escape_formulas(votes: pl.DataFrame) -> pl.DataFrame:
     # a text that already starts with an apostrophe and a formula gets one more, so that reading restores it
     texts = pl.col(TEXTS)
     return votes.with_columns(
@@ -366,7 +366,7 @@ def _guarded(votes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _unguarded(texts: pl.Series) -> pl.Series:
+def _unescape_formulas(texts: pl.Series) -> pl.Series:
     guarded = FORMULA.replace("^", "^'")
     return (
         texts.to_frame()
@@ -380,12 +380,12 @@ def _unguarded(texts: pl.Series) -> pl.Series:
     )
 
 
-def _wrong(where: str, name: str, value: Any) -> DataError:
+def _make_value_error(where: str, name: str, value: Any) -> DataError:
     expected = IN_WORDS.get(VOTES[name], "a time such as 2025-01-31T12:00:00+00:00")
-    return DataError(f"{where}: {name} is {_shown(value)}, not {expected}.", EXPECTED)
+    return DataError(f"{where}: {name} is {_format(value)}, not {expected}.", EXPECTED)
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     shown = (
         ascii(value)
         if isinstance(value, str)

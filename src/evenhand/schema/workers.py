@@ -13,7 +13,7 @@ HEARD_BY_THE_PARENT = (signal.SIGINT, signal.SIGTERM)
 """Signals that a terminal or service manager sends to all processes of a command."""
 
 
-def end_with(parent: Connection) -> None:
+def exit_with_parent(parent: Connection) -> None:
     """End this process as soon as the other end of a connection is closed.
 
     The other end is closed by its owner, or by the system if its owner dies.
@@ -29,7 +29,7 @@ def end_with(parent: Connection) -> None:
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
+def shield_workers_from_signals() -> Iterator[None]:
     """Make processes that are started inside the block ignore the signals of the parent; a context manager.
 
     The parent itself receives the signals afterwards.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evenhand.schema import ModelError, is_file, is_folder, parse_json, sha256_of
+from evenhand.schema import ModelError, compute_sha256, is_file, is_folder, parse_json
 from evenhand.weights.config_sizes import check_sizes
 from evenhand.weights.extra import need_hugging_face
 from evenhand.weights.hub import hub_errors, quiet_transformers
@@ -268,7 +268,7 @@ def folder_fingerprint(folder: Path, *, pickles: bool = False, sizes: bool = Tru
     digest = hashlib.sha256()
     for path in weight_files(folder, pickles=pickles):
         size = f" {path.stat().st_size}" if sizes else ""
-        digest.update(f"{path.name}{size} {sha256_of(path)}\n".encode())
+        digest.update(f"{path.name}{size} {compute_sha256(path)}\n".encode())
     settings = {k: v for k, v in _json(folder / "config.json").items() if k not in VOLATILE_SETTINGS}
     digest.update(json.dumps(settings, sort_keys=True).encode())
     return digest.hexdigest()

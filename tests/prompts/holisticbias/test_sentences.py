@@ -17,7 +17,7 @@ from evenhand.prompts.holisticbias.card import QUIRKS
 from evenhand.prompts.holisticbias.sentences import PUBLISHED_COLUMNS, HolisticBias
 from evenhand.prompts.holisticbias.style_variations import FLAGS, apply_variations
 from evenhand.schema import DataError, UsageError, WriteError
-from evenhand.schema.files import sha256_of
+from evenhand.schema.files import compute_sha256
 
 # counted in the released files
 PUBLISHED = {
@@ -278,9 +278,9 @@ def test_small_set(published: HolisticBias, version: str) -> None:
 def test_v11_files_are_byte_identical(shared: Path, tmp_path: Path) -> None:
     made = HolisticBias.load(shared / "data/holisticbias/v1.1", "v1.1", as_published=True)
     made.write_sentences(tmp_path / "sentences.csv")
-    assert sha256_of(tmp_path / "sentences.csv") == SENTENCES_V11
+    assert compute_sha256(tmp_path / "sentences.csv") == SENTENCES_V11
     made.write_noun_phrases(tmp_path / "noun_phrases.csv")
-    digest = sha256_of(tmp_path / "noun_phrases.csv")
+    digest = compute_sha256(tmp_path / "noun_phrases.csv")
     assert digest.startswith("10457d9a") and digest.endswith("4acd")
     texts = "\n".join(sorted(set(made.texts())))
     assert hashlib.sha256(texts.encode()).hexdigest() == TEXTS_V11

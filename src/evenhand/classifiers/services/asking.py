@@ -18,8 +18,8 @@ from evenhand.schema import (
     Number,
     ResponseError,
     Whole,
-    options_of,
-    typed_options,
+    convert_options,
+    list_options,
     without_surrogates,
 )
 from evenhand.services import ABSENT, LARGEST, Answer, AnswerStore, Refusals, ServiceClient, answer_store_path
@@ -60,8 +60,8 @@ class ServiceOptions:
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> Self:
-        """Return a user's options in their types; raises UsageError as `typed_options` does."""
-        return cls(**typed_options(f"the classifier {cls.service!r}", options, options_of(cls)))
+        """Return a user's options in their types; raises UsageError as `convert_options` does."""
+        return cls(**convert_options(f"the classifier {cls.service!r}", options, list_options(cls)))
 
     def client(
         self,

@@ -8,7 +8,7 @@ import polars as pl
 from evenhand.corpus.counting.counts import TABLES
 from evenhand.corpus.counting.options import CountingOptions
 from evenhand.corpus.reading import FOLDS
-from evenhand.schema import UNREADABLE, UsageError, read_sealed
+from evenhand.schema import UNREADABLE, UsageError, read_table_bytes
 
 MOST = 1 << 53
 """Largest valid count; the sum of a thousand such counts still fits in 64 bits."""
@@ -38,7 +38,7 @@ def read_rows(name: str, content: bytes) -> pl.DataFrame:
     """Read one of TABLES from Parquet. Raise ValueError for wrong columns or types, nulls, and invalid numbers."""
     schema = TABLES[name]
     try:
-        frame = read_sealed(content)
+        frame = read_table_bytes(content)
     except UNREADABLE as error:
         raise ValueError(f"its table {name} cannot be read") from error
     if dict(frame.schema) != schema:

@@ -16,7 +16,7 @@ from evenhand.schema import (
     DataError,
     Parquet,
     WriteError,
-    is_sealed,
+    has_checksum,
     parse_json,
     read_parquet,
     table_bytes,
@@ -137,7 +137,7 @@ def _counts_of(held: dict[str, Any]) -> Counts:
 def is_counts(path: Path) -> bool:
     """Return True if a local file contains counts. Only the end of other files is read."""
     try:
-        return is_sealed(path) and Parquet(path).schema == FILE
+        return has_checksum(path) and Parquet(path).schema == FILE
     except UNREADABLE:
         return False
 

@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from evenhand.corpus.pipeline.work import RankDone
-from evenhand.schema import EvenhandError, end_with, one_thread_each, unheard
+from evenhand.schema import EvenhandError, exit_with_parent, one_thread_each, shield_workers_from_signals
 
 Count = Callable[[int], RankDone]
 """Function that counts a rank and stores the counts; it can be sent to another process."""
@@ -43,7 +43,7 @@ def over_processes(
     left, deaths = deque(ranks), Counter[int | None]()
     try:
         while left or crew.busy:
-            with one_thread_each(), unheard():
+            with one_thread_each(), shield_workers_from_signals():
                 crew.fill(min(workers, len(left) + crew.busy))
             for worker in crew.heard():
                 said = worker.says()
@@ -173,7 +173,7 @@ def _work(orders: Connection, parent: Connection) -> None:
     The work is sent after the process has started, because a stop during a start with large arguments would leave it
     with half of them.
     """
-    end_with(parent)
+    exit_with_parent(parent)
     with suppress(EOFError, OSError):  # the parent process has ended
         orders.send(READY)
         count: Count = orders.recv()

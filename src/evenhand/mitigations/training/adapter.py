@@ -32,9 +32,9 @@ from evenhand.schema import (
     EvenhandError,
     ModelError,
     UsageError,
+    compute_sha256,
     is_file,
     is_folder,
-    sha256_of,
 )
 from evenhand.weights import check_finite
 
@@ -89,7 +89,7 @@ class Adapter(TrainedFolder):
         """Return the SHA-256 of the adapter: its tensors, and the settings that determine
         their effect (rank, scale, layers).
         """
-        parts = sha256_of(self.path / WEIGHTS), config_digest(read_lora_config(self.path))
+        parts = compute_sha256(self.path / WEIGHTS), config_digest(read_lora_config(self.path))
         return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     def __call__(self, model: LanguageModel) -> LanguageModel:

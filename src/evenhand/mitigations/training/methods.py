@@ -24,10 +24,10 @@ from evenhand.schema import (
     Registry,
     UsageError,
     checked,
+    convert_options,
+    list_options,
     missing_members,
-    options_of,
     split_options,
-    typed_options,
 )
 
 METHODS = {
@@ -163,13 +163,13 @@ def load_method(words: str) -> TrainingMethod | EditingMethod:
     50.0
     """
     name, options = split_options(words)
-    arguments = typed_options(name, options, method_options(name))
+    arguments = convert_options(name, options, method_options(name))
     try:
         made = METHOD_MAKERS.load(name)(**arguments)
     except ValueError as error:
         raise UsageError(f"--method {words}: {error}.") from error
     except Exception as error:
-        if (broken := METHOD_MAKERS.made_by_stranger(name, error)) is not None:
+        if (broken := METHOD_MAKERS.explain_failure(name, error)) is not None:
             raise broken from error
         raise
     if not isinstance(made, TrainingMethod | EditingMethod):
@@ -195,4 +195,4 @@ def method_options(name: str) -> dict[str, Parameter]:
     >>> method_options("lmd")["weight"].default
     1.0
     """
-    return options_of(METHOD_MAKERS.load(name), hidden=NOT_OPTIONS)
+    return list_options(METHOD_MAKERS.load(name), hidden=NOT_OPTIONS)

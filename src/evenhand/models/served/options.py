@@ -11,9 +11,9 @@ from evenhand.schema import (
     Number,
     TextOrNone,
     UsageError,
-    options_of,
+    convert_options,
+    list_options,
     split_options,
-    typed_options,
 )
 from evenhand.services import address_parts
 
@@ -118,7 +118,7 @@ def split_address(name: str) -> tuple[str, str, HttpOptions]:
     model, _, query = rest.partition("?")
     # the rest is a URL query, in which "+" means a space
     _, options = split_options(f"?{query}", plus=True)
-    values = typed_options("a served model", options, options_of(HttpOptions))
+    values = convert_options("a served model", options, list_options(HttpOptions))
     return base.rstrip("/"), unquote(model), HttpOptions(**values)
 
 

@@ -16,7 +16,7 @@ from evenhand.prompts.advpromptset.terms import candidate_terms, expand_terms, r
 from evenhand.prompts.advpromptset.vectors import Embedding, StoredVectors
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.stages import Stages, content_key
-from evenhand.schema import Card, DataError, UsageError, frame_hash, sha256_of
+from evenhand.schema import Card, DataError, UsageError, compute_sha256, frame_hash
 
 STRATUM_COLUMNS = ("toxicity", "term_count", "identities")
 TERM_COUNTS = ("1", "2", "3 or more")
@@ -310,7 +310,7 @@ def _pieces(source: Path, stages: Stages, report: ReportStage) -> tuple[str, pl.
     files = [source / name for name in FILES]
     if not all(file.is_file() for file in files):
         extract_advpromptset(source)  # raises the error that names the missing file
-    key = content_key(VERSION, [sha256_of(file) for file in files])
+    key = content_key(VERSION, [compute_sha256(file) for file in files])
     return key, stages.frame(PIECES, key, cut)
 
 

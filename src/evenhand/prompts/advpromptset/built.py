@@ -12,9 +12,9 @@ from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import (
     Card,
     DataError,
+    compute_sha256,
     missing_columns,
     parse_json,
-    sha256_of,
     write_json,
     write_table,
 )
@@ -44,7 +44,7 @@ def write_built(frame: pl.DataFrame, path: Path, settings: dict[str, Any]) -> No
     """
     write_table(path, frame.select(COLUMNS), "jsonl")
     # the settings contain the hash of their file, so a crash between the two writes is detected
-    write_json(settings_path(path), {"sha256": sha256_of(path), "settings": settings})
+    write_json(settings_path(path), {"sha256": compute_sha256(path), "settings": settings})
 
 
 def settings_path(path: Path) -> Path:
@@ -78,7 +78,7 @@ def _settings(path: Path) -> str:
     beside = settings_path(path)
     try:
         record = parse_json(beside.read_text(encoding="utf-8"))
-        if record["sha256"] == sha256_of(path):
+        if record["sha256"] == compute_sha256(path):
             settings = "; ".join(f"{name} {value}" for name, value in record["settings"].items())
             return f"Settings: {settings}."
     except (OSError, json.JSONDecodeError, KeyError, TypeError, AttributeError):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.prompts.advpromptset.vectors import Vectors
-from evenhand.schema import ModelError, Unsupported, is_file, is_folder, sha256_of
+from evenhand.schema import ModelError, Unsupported, compute_sha256, is_file, is_folder
 from evenhand.weights import Checkpoint, load_weights, quiet_transformers, resolve_device
 
 TEXTS_AT_ONCE = 64
@@ -64,7 +64,7 @@ class SentenceEmbedding:
         digest = hashlib.sha256()
         patterns = ("*.json", "*.txt", "*.model", "*.safetensors")
         for path in sorted(path for pattern in patterns for path in self.folder.rglob(pattern)):
-            digest.update(f"{path.relative_to(self.folder)} {sha256_of(path)}\n".encode())
+            digest.update(f"{path.relative_to(self.folder)} {compute_sha256(path)}\n".encode())
         return digest.hexdigest()[:32]
 
     def encode(self, texts: Sequence[str]) -> Vectors:

@@ -33,8 +33,8 @@ from evenhand.schema import (
     DataError,
     WriteError,
     atomic_write,
+    compute_sha256,
     is_folder,
-    sha256_of,
     sweep,
 )
 
@@ -197,7 +197,7 @@ def _as_first_fetched(
     try:
         check_rows(arrived, file.rows)
         check_readable(arrived, file.reader, source)
-        if known is not None and sha256_of(arrived) != known.sha256:
+        if known is not None and compute_sha256(arrived) != known.sha256:
             raise another(arrived, known, data)
     except ChecksumMismatch:
         arrived.unlink()
@@ -215,7 +215,7 @@ def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
             f"{source} has no {' or '.join((file.path, *file.instead))}; found: {listed or 'nothing'}.",
             f"--from expects the folder that directly contains the files of {name}.",
         )
-    if file.sha256 and (got := sha256_of(path)) != file.sha256:
+    if file.sha256 and (got := compute_sha256(path)) != file.sha256:
         raise ChecksumMismatch(
             f"{path}: expected SHA-256 {file.sha256}, got {got}. Nothing was copied.",
             "The file may be another version, edited, or incomplete.",

@@ -18,8 +18,8 @@ from evenhand.schema import (
     DataError,
     DatasetMissing,
     checked,
+    compute_sha256,
     is_file,
-    sha256_of,
     unknown_name,
 )
 
@@ -280,4 +280,4 @@ def sha256_once(path: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _sha256_of_state(path: Path, size: int, changed: int) -> str:
-    return sha256_of(path)
+    return compute_sha256(path)

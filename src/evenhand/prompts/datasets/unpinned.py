@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import ChecksumMismatch, DataError, parse_json, sha256_of, write_json
+from evenhand.schema import ChecksumMismatch, DataError, compute_sha256, parse_json, write_json
 
 FIRST_FETCHED = "first_fetched.json"
 LONGEST_FIELD = 1 << 24
@@ -34,7 +34,7 @@ class FirstFetch:
     def of(cls, path: Path, source: str) -> "FirstFetch":
         """Return the record of a local file."""
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
-        return cls(sha256_of(path), path.stat().st_size, today, source)
+        return cls(compute_sha256(path), path.stat().st_size, today, source)
 
 
 def read_first_fetches(data: Path, version: str) -> dict[str, FirstFetch]:
@@ -60,7 +60,7 @@ def another(path: Path, first: FirstFetch, data: Path) -> ChecksumMismatch:
     """Return the error for a file that differs from its first download."""
     return ChecksumMismatch(
         f"{path} differs from the file that was first downloaded on {first.fetched} from {first.source}: SHA-256 "
-        f"was {first.sha256} and is {sha256_of(path)}.",
+        f"was {first.sha256} and is {compute_sha256(path)}.",
         f"The owner's checksum is not known. To trust the present file, delete its entry in {data / FIRST_FETCHED} "
         "and fetch again. To get the earlier file, delete the present one and fetch again.",
     )
@@ -68,7 +68,7 @@ def another(path: Path, first: FirstFetch, data: Path) -> ChecksumMismatch:
 
 def check_same(present: Path, given: Path, first: FirstFetch | None, data: Path) -> None:
     """Raise ChecksumMismatch if a user's file differs from the one in the cache, which is never replaced."""
-    if sha256_of(present) == sha256_of(given):
+    if compute_sha256(present) == compute_sha256(given):
         return
     since = "" if first is None else f", first downloaded on {first.fetched} from {first.source}"
     raise ChecksumMismatch(

@@ -37,7 +37,15 @@ from evenhand.prompts.redditbias.published_files import (
 from evenhand.prompts.redditbias.splits import train_and_held_out, valid_and_test
 from evenhand.prompts.redditbias.unpacking import EXPECTED
 from evenhand.prompts.stages import Stages, content_key
-from evenhand.schema import DataError, UsageError, frame_hash, is_file, sha256_of, table_bytes, write_table
+from evenhand.schema import (
+    DataError,
+    UsageError,
+    compute_sha256,
+    frame_hash,
+    is_file,
+    table_bytes,
+    write_table,
+)
 
 VERSION = 1
 """Version of the rules of these steps. If it changes, every table is recomputed."""
@@ -235,7 +243,7 @@ def _pairs(
     counts: dict[str, int],
     warnings: list[str],
 ) -> BuiltPairs:
-    key = content_key(base, sha256_of(annotations)) if is_file(annotations) else base
+    key = content_key(base, compute_sha256(annotations)) if is_file(annotations) else base
     annotated = stages.frame("annotated.parquet", key, partial(read_annotations, annotations))
     labels = label_counts(annotated)
     left_out = labels.filter(pl.col("taken_as").is_null() & (pl.col("label") != ""))
@@ -285,7 +293,7 @@ def _pairs(
 
 
 def _known_as(path: Path) -> dict[str, str]:
-    return {"file": path.name, "sha256": sha256_of(path)}
+    return {"file": path.name, "sha256": compute_sha256(path)}
 
 
 def _known_by(path: Path) -> tuple[str | int | bytes, ...]:

@@ -15,9 +15,9 @@ from evenhand.schema import (
     ChecksumMismatch,
     DataError,
     UsageError,
+    compute_sha256,
     is_file,
     read_json,
-    sha256_of,
     write_json,
     write_table,
     write_text,
@@ -141,7 +141,7 @@ def write_manifest(
     """
     bias = specification.bias
     paths = [path for kind in ("data", "text_files") for path in sorted((folder / kind / bias).iterdir())]
-    files = {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
+    files = {path.relative_to(folder).as_posix(): compute_sha256(path) for path in paths}
     content = {
         "by": BUILT_BY,
         "bias": bias,
@@ -176,7 +176,7 @@ def read_manifest(folder: Path) -> Built | None:
     if not sound:
         raise DataError(f"{path} is not a manifest of built pairs.", REBUILD)
     for name, sha256 in files.items():
-        if not is_file(folder / name) or sha256_of(folder / name) != sha256:
+        if not is_file(folder / name) or compute_sha256(folder / name) != sha256:
             raise ChecksumMismatch(
                 f"{folder / name} was changed after it was built (its checksum in {path} differs).", REBUILD
             )

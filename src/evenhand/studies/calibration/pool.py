@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import EvenhandError, end_with, one_thread_each, unheard
+from evenhand.schema import EvenhandError, exit_with_parent, one_thread_each, shield_workers_from_signals
 from evenhand.studies.calibration.designs import design_of
 from evenhand.studies.calibration.moves import HALVES, MOVED, halves, moves
 from evenhand.studies.calibration.record import Schema, read_shard, shard_path, write_shard
@@ -62,13 +62,13 @@ def _over_processes(
     context = multiprocessing.get_context("spawn")
     theirs, ours = context.Pipe(duplex=False)
     with one_thread_each():
-        pool = ProcessPoolExecutor(jobs, context, end_with, (theirs,))
+        pool = ProcessPoolExecutor(jobs, context, exit_with_parent, (theirs,))
         coming = iter(blocks)
         waiting: set[Future[BlockDone]] = set()
         try:
             while True:
                 # submit only the next blocks: a future for every block would fill the memory
-                with unheard():
+                with shield_workers_from_signals():
                     for block in islice(coming, WAITING * jobs - len(waiting)):
                         waiting.add(pool.submit(draw_block, folder, block, seed))
                 if not waiting:

@@ -12,7 +12,7 @@ from evenhand.mitigations.training import (
     published_texts,
 )
 from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specification, specification
-from evenhand.schema import sha256_of, unknown_name
+from evenhand.schema import compute_sha256, unknown_name
 from evenhand.studies.debias.options import DebiasConfig
 
 
@@ -50,6 +50,6 @@ def given_facts(config: DebiasConfig) -> dict[str, Any] | None:
     Raises DataError if they cannot be read.
     """
     if not config.dialogue and config.own_pairs:
-        return {"file": f"SHA-256 {sha256_of(Path(str(config.data)).expanduser())[:12]}..."}
+        return {"file": f"SHA-256 {compute_sha256(Path(str(config.data)).expanduser())[:12]}..."}
     given = given_texts(config)
     return None if given is None else material_facts(given[0], given[1].texts)

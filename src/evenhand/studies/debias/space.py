@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evenhand.mitigations.training import TrainingOptions, method_options
-from evenhand.schema import UsageError, as_json, options_of, split_options, typed, unknown_name
+from evenhand.schema import UsageError, as_json, convert_option, list_options, split_options, unknown_name
 
 Setting = dict[str, Any]
 """One value of each option that is varied: what makes a trial."""
@@ -157,7 +157,7 @@ def loop_options() -> dict[str, Parameter]:
     >>> "learning_rate" in loop_options(), "seed" in loop_options()
     (True, False)
     """
-    return {name: one for name, one in options_of(TrainingOptions).items() if name not in SAME_IN_ALL}
+    return {name: one for name, one in list_options(TrainingOptions).items() if name not in SAME_IN_ALL}
 
 
 def told(setting: Mapping[str, Any]) -> str:
@@ -206,7 +206,7 @@ def _values(owner: str, option: str, words: str, parameter: Parameter) -> tuple[
         raise UsageError(f"`--over {option}={words}`: a value is empty.", HOW)
     values: list[Any] = []
     for part in parts:
-        value = typed(owner, option, part, parameter)
+        value = convert_option(owner, option, part, parameter)
         if value not in values:
             values.append(value)
     return tuple(values)
@@ -214,10 +214,10 @@ def _values(owner: str, option: str, words: str, parameter: Parameter) -> tuple[
 
 def _range(owner: str, option: str, words: str, found: re.Match[str], parameter: Parameter) -> Range:
     number = Parameter(option, Parameter.KEYWORD_ONLY, annotation=float)
-    low, high = (typed(owner, option, found[end].strip(), number) for end in ("low", "high"))
+    low, high = (convert_option(owner, option, found[end].strip(), number) for end in ("low", "high"))
     logarithmic = found["kind"] == "log"
     try:
-        one = typed(owner, option, "1", parameter)
+        one = convert_option(owner, option, "1", parameter)
     except UsageError:
         one = None
     if isinstance(one, bool) or not isinstance(one, int | float):

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.corpus import Piece, TermTable
-from evenhand.schema import VERSION, DataError, ResumeRefused, is_file, read_kept, write_table
+from evenhand.schema import VERSION, DataError, ResumeRefused, is_file, read_stored_table, write_table
 from evenhand.studies.frequencies.options import FrequencyOptions
 from evenhand.studies.record import Compared, StudyRecord
 
@@ -186,7 +186,7 @@ def _piece_frame(ranks: Ranks) -> pl.DataFrame:
 
 
 def _read_ranks(folder: Path) -> Ranks:
-    rows = read_kept(folder / PIECES)
+    rows = read_stored_table(folder / PIECES)
     names = [field.name for field in fields(Piece)]
     if dict(rows.schema) != PIECE_COLUMNS or not set(names) <= set(PIECE_COLUMNS):
         raise DataError(

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED
-from evenhand.schema import DataError, read_kept
+from evenhand.schema import DataError, read_stored_table
 from evenhand.stats import Floats, holm
 from evenhand.studies.compare import compare_outputs
 from evenhand.studies.names.effects import (
@@ -101,7 +101,7 @@ def chat_cells(
     level : float
         Significance level of one change, for its minimum detectable effect.
     """
-    stored = read_kept(run / "measurements.parquet").filter(
+    stored = read_stored_table(run / "measurements.parquet").filter(
         (pl.col("benchmark") == benchmark) & pl.col("group").is_null()
     )
     rows = {(row["measure"], row["stratum"] or ""): row for row in stored.to_dicts() if whole}
@@ -190,7 +190,10 @@ def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str,
         Folders of the audits of a row and of the base row.
     """
     whole = pl.col("group").is_null() & pl.col("stratum").is_null() & (pl.col("axis") == "gender")
-    stored = {row["measure"]: row for row in read_kept(run / "measurements.parquet").filter(whole).to_dicts()}
+    stored = {
+        row["measure"]: row
+        for row in read_stored_table(run / "measurements.parquet").filter(whole).to_dicts()
+    }
     changes = {} if run == base else _pair_changes(run, base, config)
     for benchmark, measure in PAIRS.items():
         if (row := stored.get(measure)) is None:

@@ -33,7 +33,7 @@ from evenhand.schema import (
     ModelError,
     Unsupported,
     UsageError,
-    read_kept,
+    read_stored_table,
     write_table,
 )
 from evenhand.studies.audit import AuditConfig, audited_model, conduct_audit
@@ -208,7 +208,7 @@ class _Session:
                         )
                     ]
         groups = dealt(self._base_chats(), self.config.seed)
-        read = {label: read_kept(self._replies_file(label)) for label in self.config.models}
+        read = {label: read_stored_table(self._replies_file(label)) for label in self.config.models}
         for label, replies in read.items():
             cell = perplexity_cell(replies, None if label == BASE else read[BASE], groups, level)
             rows.append({"row": label, **cell})
@@ -265,7 +265,7 @@ class _Session:
         )
         file = self.path.joinpath("paired", *map(slug, of), f"{decoding}-{benchmark}{names}.parquet")
         if file.is_file():
-            kept = read_kept(file)
+            kept = read_stored_table(file)
             values, shares = (
                 {row["key"]: np.array(row[what], dtype=np.float64) for row in kept.to_dicts()}
                 for what in ("values", "shares")
@@ -288,7 +288,7 @@ class _Session:
         """Return the detail tables of every run of self-chats."""
         return {
             (label, decoding, benchmark): {
-                file.stem: read_kept(file)
+                file.stem: read_stored_table(file)
                 for file in sorted((self.folder(label, decoding) / "details" / benchmark).glob("*.parquet"))
             }
             for decoding in self.config.decoding

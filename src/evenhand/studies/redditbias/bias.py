@@ -9,7 +9,7 @@ from evenhand.benchmarks.analysis import one_row_per_pair, scored_as
 from evenhand.measures import redditbias_lmb, redditbias_size_change, valence_spread_change
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, RunDirectory, answers
-from evenhand.schema import read_kept
+from evenhand.schema import read_stored_table
 from evenhand.studies.audit import AuditConfig, conduct_audit
 from evenhand.studies.compare import compare_outputs
 from evenhand.studies.options import validated
@@ -146,7 +146,7 @@ def _published(run: Path, axis: str) -> dict[str, object]:
     cell: dict[str, object] = {"measure": PUBLISHED, "null": 0.0}
     if not tables.is_file():
         return cell
-    rows = read_kept(tables).filter(axis=axis).to_dicts()
+    rows = read_stored_table(tables).filter(axis=axis).to_dicts()
     return cell | {"estimate": rows[0]["t"], "p": rows[0]["p"], "n": rows[0]["n"]} if rows else cell
 
 
@@ -157,7 +157,7 @@ def _row(table: Path, measure: str, axis: str) -> dict[str, Any]:
         & pl.col("group").is_null()
         & pl.col("stratum").is_null()
     )
-    rows = read_kept(table).filter(whole).to_dicts()
+    rows = read_stored_table(table).filter(whole).to_dicts()
     return rows[0] if rows else {}
 
 

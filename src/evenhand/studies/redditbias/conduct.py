@@ -18,7 +18,7 @@ from evenhand.models.huggingface import CausalModel
 from evenhand.prompts.redditbias import load_redditbias, specification
 from evenhand.reports import listing
 from evenhand.runs import Progress, Silence, default_path, locked, resumable
-from evenhand.schema import Unsupported, read_kept, write_table
+from evenhand.schema import Unsupported, read_stored_table, write_table
 from evenhand.studies.debias import debias
 from evenhand.studies.redditbias.bias import audit_biases, audits_of, bias_cells
 from evenhand.studies.redditbias.cells import cell_table
@@ -137,7 +137,7 @@ class _Session:
     def cells(self) -> list[dict[str, Any]]:
         """Return all numbers of every model; those of the base model are repeated for each bias."""
         rows: list[dict[str, Any]] = []
-        base_lines = read_kept(self._lines_file(BASE))
+        base_lines = read_stored_table(self._lines_file(BASE))
         answers = {
             (task.name, key): answers_of(self.config, task, self.path / "tasks" / key, lambda: None)
             for task in self.tasks
@@ -152,7 +152,7 @@ class _Session:
                 control = audits / controls[0] if controls else None
                 found = bias_cells(self.config, bias, audits / key, audits / BASE, control)
                 found += perplexity_cells(
-                    read_kept(self._lines_file(key)),
+                    read_stored_table(self._lines_file(key)),
                     base_lines,
                     self.config.seed,
                     base=key == BASE,
@@ -170,7 +170,7 @@ class _Session:
         """Return sentences about lines without a likelihood; models with the same sentence share it."""
         told: dict[str, list[str]] = {}
         for made in self.config.models:
-            sentence = left_out(read_kept(self._lines_file(made.key)), "{}")
+            sentence = left_out(read_stored_table(self._lines_file(made.key)), "{}")
             if sentence is not None:
                 told.setdefault(sentence, []).append(made.name)
         every = len(self.config.models)

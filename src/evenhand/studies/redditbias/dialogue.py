@@ -24,7 +24,7 @@ from evenhand.prompts.dialogue_tasks import (
     read_exchanges,
     read_multiwoz,
 )
-from evenhand.schema import read_kept, write_table
+from evenhand.schema import read_stored_table, write_table
 from evenhand.studies.redditbias.options import RedditBiasConfig
 from evenhand.studies.redditbias.tasks import (
     ResponseOptions,
@@ -115,7 +115,7 @@ def answers_of(config: RedditBiasConfig, task: Task, folder: Path, load: Callabl
     """
     file = folder / f"{task.name.replace(' ', '_')}.parquet"
     if file.is_file():
-        return read_kept(file)
+        return read_stored_table(file)
     training = folder / f"{task.name.replace(' ', '_')}_training"
     table = task.run(config, load(), training)
     write_table(file, table)

@@ -13,7 +13,7 @@ from evenhand.models.huggingface import CausalModel
 from evenhand.prompts import compose, load_templates, row_keys
 from evenhand.prompts.redditbias import load_human_references
 from evenhand.reports import wording
-from evenhand.schema import ModelError, read_kept, write_table
+from evenhand.schema import ModelError, read_stored_table, write_table
 from evenhand.stats import Floats, sums_bootstrap
 from evenhand.studies.redditbias.options import OWN, RedditBiasConfig
 from evenhand.weights import quiet_transformers
@@ -66,7 +66,7 @@ def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataF
     reason. Raises ModelError if more than 5% of the lines have none.
     """
     if file.is_file():
-        return read_kept(file)
+        return read_stored_table(file)
     usual = model.log_likelihoods(lines)
     failed = [i for i, error in enumerate(usual.errors) if error is not None]
     if len(failed) > MOST_FAILED * len(lines):

@@ -39,7 +39,7 @@ def collected() -> Collected:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # code of another package can raise anything, including SystemExit
-            told = CALIBRATIONS.made_by_stranger(name, error)
+            told = CALIBRATIONS.explain_failure(name, error)
             without[name] = told.message if told is not None else str(error)
             continue
         if not brought:
