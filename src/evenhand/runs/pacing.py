@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import EvenhandError
-from evenhand.services import answered_before
+from evenhand.services import note_earlier_responses
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def in_shards(
         began = time.monotonic()
         piece = pending.slice(start, size)
         try:
-            with stopping.in_flight(), answered_before(answered):
+            with stopping.in_flight(), note_earlier_responses(answered):
                 rows = ask(piece)
         except EvenhandError as error:
             if error.rows is not None:  # finished rows need not be processed again

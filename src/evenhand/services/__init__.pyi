@@ -18,7 +18,7 @@ from .clusters import (
 )
 from .refusals import (
     Refusals as Refusals,
-    answered_before as answered_before,
+    note_earlier_responses as note_earlier_responses,
 )
 from .responses import (
     LARGEST as LARGEST,

@@ -121,7 +121,7 @@ def read_response(
         if body is not None:
             return Attempt(Answer(status, body, None, None, attempts, seconds))
         what = "that is not a JSON object" if shallow else f"nested in more than {DEEPEST} levels"
-        detail = f"answered {status} with content {what}: {_shown(content, redaction)}"
+        detail = f"answered {status} with content {what}: {_quote_content(content, redaction)}"
         return Attempt(
             Answer(status, None, ResponseError.MODEL_ERROR, detail, attempts, seconds), passing=not readable
         )
@@ -168,19 +168,19 @@ def _message(
         return place[:500]
     if "location" in headers:
         return f"moved to {redaction.text(headers['location'])[:500]}"
-    return _shown(content, redaction)
+    return _quote_content(content, redaction)
 
 
 def _is_shallow(value: Any) -> bool:
     level = [value]
     for _ in range(DEEPEST + 1):
-        level = [inner for item in level if isinstance(item, dict | list) for inner in _inside(item)]
+        level = [inner for item in level if isinstance(item, dict | list) for inner in _list_elements(item)]
     return not level
 
 
-def _inside(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
+def _list_elements(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return item.values() if isinstance(item, dict) else item
 
 
-def _shown(content: bytes, redaction: Redaction) -> str:
+def _quote_content(content: bytes, redaction: Redaction) -> str:
     return " ".join(redaction.text(content[:READ].decode(errors="replace"))[:SHOWN].split()) or "nothing"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from evenhand.schema import EvenhandError, ServiceUnavailable, UsageError
 from evenhand.services.addresses import address_parts
 from evenhand.services.answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
-from evenhand.services.pace import Pace, Stopped, pause_after, sleep
+from evenhand.services.pace import Pace, RequestCancelled, pause_after, sleep
 from evenhand.services.redaction import Redaction
 from evenhand.services.responses import LARGEST, LostResponse
 
@@ -178,7 +178,7 @@ class ServiceClient:
                 try:
                     answers[i] = self._ask("POST", path, bodies[i], stop)
                     arrived.put(i)
-                except Stopped:
+                except RequestCancelled:
                     return
                 except BaseException as error:  # passed to the caller's thread, which raises it
                     arrived.put(error)
@@ -195,7 +195,7 @@ class ServiceClient:
             for thread in threads:
                 thread.start()
             while failure is None and len(handed) < len(bodies):
-                got = _next(arrived)
+                got = _wait_for_arrival(arrived)
                 if isinstance(got, BaseException):
                     failure = got
                 else:
@@ -270,7 +270,7 @@ class ServiceClient:
             if answer.status in KEY_REFUSED and not served:
                 self.raise_refused(answer)
             if not attempt.passing:
-                return self._counted(answer)
+                return self._record_answer(answer)
             with self._lock:
                 self._passing[answer.reason] += 1
                 others, good_before = self._good > good_before, self._good
@@ -286,13 +286,13 @@ class ServiceClient:
                         f"Cannot connect to {self.base_url}: {answer.detail}.",
                         f"Check the URL and that the server is running. {WHEN_BACK}",
                     )
-                return self._counted(answer)
+                return self._record_answer(answer)
             if asked_for is not None:
                 self._pace.hold(asked_for)
             sleep(pause_after(tries if asked_for is None else 1, self.pause, self.longest_pause), stop)
 
     def _try(self, method: str, path: str, content: bytes | None, headers: dict[str, str], n: int) -> Attempt:
-        connections, began = self._connected(), time.monotonic()
+        connections, began = self._get_connections(), time.monotonic()
         try:
             response = connections.ask(method, path, content, headers)
         except LostResponse as lost:
@@ -304,7 +304,7 @@ class ServiceClient:
         seconds = time.monotonic() - began
         return read_response(response.status, response.headers, response.content, n, seconds, self._redaction)
 
-    def _counted(self, answer: Answer) -> Answer:
+    def _record_answer(self, answer: Answer) -> Answer:
         with self._lock:
             if answer.error is None:
                 self._good += 1
@@ -313,7 +313,7 @@ class ServiceClient:
                 self._failed[answer.reason] += 1
         return answer
 
-    def _connected(self) -> "Connections":
+    def _get_connections(self) -> "Connections":
         with self._lock:
             if self._connections is None:
                 from evenhand.services.connections import Connections  # slow to import
@@ -330,7 +330,7 @@ class ServiceClient:
         )
 
 
-def _next(arrived: "queue.SimpleQueue[int | BaseException]") -> int | BaseException:
+def _wait_for_arrival(arrived: "queue.SimpleQueue[int | BaseException]") -> int | BaseException:
     while True:
         try:
             return arrived.get(timeout=LISTEN)

@@ -56,11 +56,11 @@ def ray_cluster(on: str) -> Iterator[Any]:
         return
     folder = _folder() if on == LOCAL else None
     try:
-        with _signals_kept():
+        with _restore_signal_handlers():
             _connect(ray, on, folder)
         yield ray
     finally:
-        with _signals_kept():
+        with _restore_signal_handlers():
             ray.shutdown()
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -131,7 +131,7 @@ def _check_listens(on: str, address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACHED_IN).close()
     except OSError as error:
-        raise _nobody(on, f"cannot connect to {address} ({error})") from error
+        raise _make_no_cluster_error(on, f"cannot connect to {address} ({error})") from error
 
 
 def _own_address() -> str:
@@ -147,13 +147,17 @@ def _own_address() -> str:
         with open(os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), encoding="utf-8") as stream:
             owner, address = os.fstat(stream.fileno()).st_uid, stream.read().strip()
     except (OSError, UnicodeError) as error:
-        raise _nobody(BELONGS, "$RAY_ADDRESS is not set, and `ray start` was not run here") from error
+        raise _make_no_cluster_error(
+            BELONGS, "$RAY_ADDRESS is not set, and `ray start` was not run here"
+        ) from error
     if sys.platform != "win32" and owner != os.getuid():
-        raise _nobody(BELONGS, f"the cluster of {file} was not started by you (set RAY_ADDRESS to join it)")
+        raise _make_no_cluster_error(
+            BELONGS, f"the cluster of {file} was not started by you (set RAY_ADDRESS to join it)"
+        )
     return address
 
 
-def _nobody(on: str, why: str) -> UsageError:
+def _make_no_cluster_error(on: str, why: str) -> UsageError:
     what = "this machine belongs to no Ray cluster" if on == BELONGS else "no Ray cluster answers there"
     return UsageError(
         f"--on {on}: {what}: {why}",
@@ -163,7 +167,7 @@ def _nobody(on: str, why: str) -> UsageError:
 
 
 @contextmanager
-def _signals_kept() -> Iterator[None]:
+def _restore_signal_handlers() -> Iterator[None]:
     """Restore the signal handlers at the end of the block; a context manager.
 
     Ray handles SIGTERM itself when it starts. Here the caller handles signals.

@@ -47,7 +47,7 @@ class Connections:
             "Accept-Encoding": "gzip",
             "Connection": "close",
         }
-        self._headers = _encoded({**own, "User-Agent": "evenhand", **headers})
+        self._headers = _encode_headers({**own, "User-Agent": "evenhand", **headers})
         self._proxy, self._tls = _proxy(self._url), _tls(self._url)
 
     def ask(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Response:
@@ -65,7 +65,7 @@ class Connections:
                 port=self._url.port,
                 target=target or b"/",
             ),
-            headers=self._headers + _encoded({**length, **headers}),
+            headers=self._headers + _encode_headers({**length, **headers}),
             content=content or b"",
         )
         connection = _Connection(self._url, self._tls, self._proxy, time.monotonic() + self._timeout)
@@ -74,7 +74,7 @@ class Connections:
             return Response(response.status, response.headers, unpack_response(response, self._largest))
         except httpcore.TimeoutException as error:
             reached = not isinstance(error, httpcore.ConnectTimeout)
-            late = f"no answer within {self._timeout:g} s{self._way}"
+            late = f"no answer within {self._timeout:g} s{self._route}"
             raise LostResponse(ResponseError.TIMED_OUT, late, connected=reached) from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
             if isinstance(error.__cause__, ssl.SSLCertVerificationError):
@@ -83,14 +83,14 @@ class Connections:
                     "Check the host name. If the certificate is your own, set SSL_CERT_FILE to the file of your "
                     "certificate authority.",
                 ) from error
-            what = f"{type(error).__name__}: {error}".rstrip(": ") + self._way
+            what = f"{type(error).__name__}: {error}".rstrip(": ") + self._route
             reached = not isinstance(error, httpcore.ConnectError)
             raise LostResponse(ResponseError.MODEL_ERROR, what, connected=reached) from error
         finally:
             connection.close()
 
     @property
-    def _way(self) -> str:
+    def _route(self) -> str:
         """Return the route to the service for messages, without a password in the URL of a proxy."""
         way = self._proxy and f"{self._proxy.host}:{self._proxy.port or 80}"
         return f", through the proxy {way} of the environment" if way else ""
@@ -138,7 +138,7 @@ class _Connection(httpcore.NetworkBackend):
             response.close()
         return Response(response.status, headers, bytes(content))
 
-    def left(self, late: type[httpcore.TimeoutException]) -> float:
+    def check_time_left(self, late: type[httpcore.TimeoutException]) -> float:
         """Return the remaining seconds of the attempt. Raise `late` if there are none."""
         seconds = self._deadline - time.monotonic()
         if seconds <= 0:
@@ -160,7 +160,7 @@ class _Connection(httpcore.NetworkBackend):
         hosts = list(dict.fromkeys(str(address[4][0]) for address in found))
         while True:
             # a host with IPv6 and IPv4 may respond on only one of them, so each gets a share of the time
-            share = self.left(httpcore.ConnectTimeout) / len(hosts)
+            share = self.check_time_left(httpcore.ConnectTimeout) / len(hosts)
             try:
                 return _Stream(self._network.connect_tcp(hosts.pop(0), port, share), self)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
@@ -175,11 +175,13 @@ class _Stream(httpcore.NetworkStream):
         self._stream, self._connection = stream, connection
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, self._connection.left(httpcore.ReadTimeout))
+        return self._stream.read(max_bytes, self._connection.check_time_left(httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), AT_ONCE):
-            self._stream.write(buffer[start : start + AT_ONCE], self._connection.left(httpcore.WriteTimeout))
+            self._stream.write(
+                buffer[start : start + AT_ONCE], self._connection.check_time_left(httpcore.WriteTimeout)
+            )
 
     def close(self) -> None:
         self._stream.close()
@@ -187,14 +189,14 @@ class _Stream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> "_Stream":
-        left = self._connection.left(httpcore.ConnectTimeout)
+        left = self._connection.check_time_left(httpcore.ConnectTimeout)
         return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._connection)
 
     def get_extra_info(self, info: str) -> object:
         return self._stream.get_extra_info(info)
 
 
-def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+def _encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 

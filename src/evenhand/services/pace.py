@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 
-class Stopped(Exception):
+class RequestCancelled(Exception):
     """Raised for a request whose caller no longer waits; it is dropped silently."""
 
 
@@ -64,7 +64,7 @@ class Pace:
             self._held_until = max(self._held_until, time.monotonic() + seconds)
 
     def wait_turn(self, stop: threading.Event) -> None:
-        """Return when it is this thread's turn. Raise Stopped if `stop` is set meanwhile."""
+        """Return when it is this thread's turn. Raise RequestCancelled if `stop` is set meanwhile."""
         with self._lock:
             now = time.monotonic()
             turn = max(now, self._next, self._held_until)
@@ -78,6 +78,6 @@ class Pace:
 
 
 def sleep(seconds: float, stop: threading.Event) -> None:
-    """Wait; raise Stopped as soon as `stop` is set."""
+    """Wait; raise RequestCancelled as soon as `stop` is set."""
     if stop.wait(seconds) if seconds > 0 else stop.is_set():
-        raise Stopped
+        raise RequestCancelled

@@ -55,23 +55,25 @@ class Redaction:
         if "\\" in text or "%" in text or "&" in text:
             plain = text
             for _ in range(ROUNDS):
-                plain = ESCAPED.sub(_letter, plain)
-            bare = self._without(plain)
+                plain = ESCAPED.sub(_decode_escape, plain)
+            bare = self._remove_secrets(plain)
             if plain != text and bare != plain:
                 return bare
-        return self._without(text)
+        return self._remove_secrets(text)
 
-    def _without(self, text: str) -> str:
+    def _remove_secrets(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, MARK)
             if " " in secret or len(secret) < EDGE:
                 continue  # the beginning of "Bearer ..." is an English word
-            text = _without_beginnings(text, secret)
-            text = _without_beginnings(text[::-1], secret[::-1])[::-1] if secret[-EDGE:] in text else text
+            text = _remove_secret_beginnings(text, secret)
+            text = (
+                _remove_secret_beginnings(text[::-1], secret[::-1])[::-1] if secret[-EDGE:] in text else text
+            )
         return text
 
 
-def _without_beginnings(text: str, secret: str) -> str:
+def _remove_secret_beginnings(text: str, secret: str) -> str:
     kept, done = [], 0
     while (at := text.find(secret[:EDGE], done)) >= 0:
         kept += [text[done:at], MARK]
@@ -82,7 +84,7 @@ def _without_beginnings(text: str, secret: str) -> str:
     return "".join((*kept, text[done:])) if done else text
 
 
-def _letter(escape: re.Match[str]) -> str:
+def _decode_escape(escape: re.Match[str]) -> str:
     *hexadecimal, decimal, slash = escape.groups()
     if slash or decimal:
         return slash or chr(int(decimal))

@@ -15,7 +15,7 @@ _answered_before: ContextVar[bool] = ContextVar("evenhand_answered_before", defa
 
 
 @contextmanager
-def answered_before(known: bool) -> Iterator[None]:
+def note_earlier_responses(known: bool) -> Iterator[None]:
     """State, while the block runs, whether the run has responses to requests of this kind from any source.
 
     A service that has given a response does not refuse everything, even if all remaining requests are
@@ -65,7 +65,7 @@ class Refusals:
         if stored or _answered_before.get():
             self._answered.add(form)
 
-    def hear(
+    def record_answer(
         self, key: str, answer: Answer, harmless: Callable[[], Answer], *, form: str = "", hint: str
     ) -> None:
         """Record one response.
@@ -90,15 +90,15 @@ class Refusals:
         """
         if answer.error is None:
             self._answered.add(form)
-            self._clear(SUSPICIOUS)
+            self._reset(SUSPICIOUS)
             return
         self.row.append(key)
         self._silent = self._silent + 1 if answer.refusal is None else 0
         nowhere = answer.status in ABSENT and form not in self._answered
         if nowhere or len(self.row) >= self._look_after:
-            self._look(answer, harmless(), form, hint)
+            self._diagnose_failures(answer, harmless(), form, hint)
 
-    def _look(self, last: Answer, harmless: Answer, form: str, hint: str) -> None:
+    def _diagnose_failures(self, last: Answer, harmless: Answer, form: str, hint: str) -> None:
         address, doubled = self._client.base_url, 2 * self._look_after
         rest = f"the last {len(self.row)} requests failed, and so did a harmless test request"
         rest = f"{rest}. The last error: {(last.detail or 'no response').rstrip('.')}."
@@ -107,7 +107,7 @@ class Refusals:
         if harmless.error is None:
             self._answered.add(form)
         if harmless.error is None or (harmless.refusal is not None and form in self._answered):
-            self._clear(doubled)
+            self._reset(doubled)
         elif harmless.refusal is not None:
             raise ModelError(f"{address} rejects every request: {rest}", hint)
         elif self._silent >= SUSPICIOUS:
@@ -116,5 +116,5 @@ class Refusals:
         else:
             self._look_after = doubled
 
-    def _clear(self, look_after: int) -> None:
+    def _reset(self, look_after: int) -> None:
         self.row, self._silent, self._look_after = [], 0, look_after

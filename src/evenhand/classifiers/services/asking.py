@@ -331,7 +331,7 @@ class AskedOnce(Generic[Q]):
         rows = self._read(answer, [questions[key] for key in keys])
         hint = "Check the URL, the model name and the options of the classifier."
         if answer.error is not ResponseError.QUOTA:  # after a quota error, no requests are sent for a while
-            self._refusals.hear(keys[0], answer, self._ask_harmless, hint=hint)
+            self._refusals.record_answer(keys[0], answer, self._ask_harmless, hint=hint)
         if rows is None or len(rows) != len(keys):
             if len(keys) > 1:  # a single text may have caused the failure of all
                 alone.extend(keys)

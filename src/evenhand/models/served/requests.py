@@ -89,7 +89,9 @@ class ServedModel:
                 doubtful[key] = answer
             self._count(answer)
             hint = "Change the decoding settings, or the options after the model name."
-            self._refusals.hear(key, answer, lambda: self._harmless(path, body), form=form, hint=hint)
+            self._refusals.record_answer(
+                key, answer, lambda: self._harmless(path, body), form=form, hint=hint
+            )
             for known in doubtful.keys() - set(self._refusals.row):
                 settled[known] = doubtful.pop(known)
 
