@@ -35,7 +35,7 @@ def test_answers_stay_and_the_model_is_left_as_it_was(kind: str) -> None:
     assert len(layers.activations) == {"gpt2": 2, "llama": 0}[kind]
     with torch.inference_mode():
         expected = plain(IDS).logits
-        with layers.in_use():
+        with layers.activate():
             torch.testing.assert_close(plain(IDS).logits, expected, atol=1e-4, rtol=1e-4)
             assert "forward" in vars(layers.packed[0].module)
         assert not any("forward" in vars(module) for module in plain.modules())
@@ -52,7 +52,7 @@ def test_weights_that_changed_are_copied_again() -> None:
     plain.transformer.h[1].mlp.c_proj.weight = torch.nn.Parameter(torch.randn(512, 128))
     with torch.inference_mode():
         expected = plain(IDS).logits
-        with layers.in_use():
+        with layers.activate():
             torch.testing.assert_close(plain(IDS).logits, expected, atol=1e-3, rtol=1e-4)
 
 
@@ -67,12 +67,12 @@ def test_nothing_is_replaced_where_it_should_not(monkeypatch: pytest.MonkeyPatch
     plain.lm_head.forward = own
     layers = FastLayers(plain, PLENTY)
     assert all(layer.module is not plain.lm_head for layer in layers.packed)
-    with layers.in_use():
+    with layers.activate():
         assert plain.lm_head.forward is own
     assert plain.lm_head.forward is own
 
     def wrong(module: Any) -> Any:
         return fast_layers.PackedLayer(module, torch.zeros(1), (0, 0))
 
-    monkeypatch.setattr(fast_layers, "_packed", wrong)
+    monkeypatch.setattr(fast_layers, "_pack_layer", wrong)
     assert FastLayers(plain, PLENTY).packed == []

@@ -10,7 +10,7 @@ from evenhand.models import Texts, load_model
 from evenhand.models.decoding import Decoding
 from evenhand.models.dialogue import History, dialogue_model
 from evenhand.weights import load_tokenizer
-from evenhand.weights.pieces import places_of
+from evenhand.weights.pieces import locate_pieces
 from tests.models.dialogue import tokenizers
 
 
@@ -53,7 +53,7 @@ KEPT: dict[Path, Any] = {}
 def test_a_place_holds_its_piece() -> None:
     text = "Hi, Martha!\nHello. I like TEA"
     pieces = ["hi", ",", "mar@@", "tha", "!", "__newln__", "hello", ".", "i", "like", "tea"]
-    shown = [text[a:b] for a, b in places_of(pieces, text)]
+    shown = [text[a:b] for a, b in locate_pieces(pieces, text)]
     assert shown == ["Hi", ",", "Mar", "tha", "!", "\n", "Hello", ".", "I", "like", "TEA"]
 
 

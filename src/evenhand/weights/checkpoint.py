@@ -205,7 +205,7 @@ def load_weights(
     report["missing_keys"] = [key for key in report["missing_keys"] if not key.startswith(optional)]
     check_loaded(name, report, type(model).__name__)
     check_layers(name, report["unexpected_keys"], model)
-    check_finite(name, model, lambda key: _file_of(checkpoint.folder, key))
+    check_finite(name, model, lambda key: _find_weight_file(checkpoint.folder, key))
     return model.eval().requires_grad_(False)
 
 
@@ -342,7 +342,7 @@ def _weight_map(index: Path) -> dict[str, str]:
     return found
 
 
-def _file_of(folder: Path, key: str) -> str:
+def _find_weight_file(folder: Path, key: str) -> str:
     """Return the weight file that contains a tensor, judged by its name."""
     for index in (INDEX, PICKLED[1]):
         if (folder / index).is_file():
@@ -358,23 +358,23 @@ def _header(path: Path) -> dict[str, Any]:
         start = handle.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
         if 8 + length > size:
-            raise _damaged(path, "its header is incomplete")
+            raise _make_damage_error(path, "its header is incomplete")
         try:
             header = parse_json(handle.read(length))
         except ValueError as error:
-            raise _damaged(path, "its header cannot be read") from error
+            raise _make_damage_error(path, "its header cannot be read") from error
     try:
         header.pop("__metadata__", None)
         end = max((int(tensor["data_offsets"][1]) for tensor in header.values()), default=0)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise _damaged(path, "its header has no positions of tensors") from error
+        raise _make_damage_error(path, "its header has no positions of tensors") from error
     if 8 + length + end > size:
-        raise _damaged(path, f"it is {8 + length + end - size:,} bytes too short")
+        raise _make_damage_error(path, f"it is {8 + length + end - size:,} bytes too short")
     tensors: dict[str, Any] = header
     return tensors
 
 
-def _damaged(path: Path, why: str) -> ModelError:
+def _make_damage_error(path: Path, why: str) -> ModelError:
     pointer = b""
     with path.open("rb") as handle:
         pointer = handle.read(40)

@@ -61,25 +61,25 @@ class FastLayers:
         available = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
         self.packed: list[PackedLayer] = []
         if available and memory is not None and size <= memory * SHARE_OF_MEMORY:
-            self.packed = [layer for layer in map(_packed_if_equal, linear) if layer is not None]
+            self.packed = [layer for layer in map(_pack_layer_if_equal, linear) if layer is not None]
         weight = model.get_input_embeddings().weight
         self.is_exact = weight.device.type == "cpu" and weight.dtype == torch.float32
         self.activations = [module for module in modules if _is_written_out_gelu(module)]
 
     @contextmanager
-    def in_use_where_exact(self) -> Iterator[None]:
+    def activate_if_exact(self) -> Iterator[None]:
         """Use the faster layers for a float32 model on a CPU, and otherwise none; a context manager.
 
         It is used for likelihoods: in 16 bits, the faster activations round differently.
         """
-        with self.in_use() if self.is_exact else nullcontext():
+        with self.activate() if self.is_exact else nullcontext():
             yield
 
     @contextmanager
-    def in_use(self) -> Iterator[None]:
+    def activate(self) -> Iterator[None]:
         """Use the faster layers while the block runs; a context manager. Weights that changed are copied again."""
         self.packed = [
-            layer if layer.version == _version(layer.module) else _packed(layer.module)
+            layer if layer.version == _version(layer.module) else _pack_layer(layer.module)
             for layer in self.packed
         ]
         gelu = partial(torch.nn.functional.gelu, approximate="tanh")
@@ -115,13 +115,13 @@ def _is_written_out_gelu(module: Any) -> bool:
     return type(module) is NewGELUActivation
 
 
-def _packed_if_equal(module: Any) -> PackedLayer | None:
+def _pack_layer_if_equal(module: Any) -> PackedLayer | None:
     with torch.inference_mode():
         columns = _matrix(module).shape[1]
         trial = torch.randn(ROWS_TRIED, columns, generator=torch.Generator().manual_seed(0))
         expected = module(trial)
         try:
-            layer = _packed(module)
+            layer = _pack_layer(module)
             off = (layer(trial) - expected).abs().max()
         # this version of torch lacks the operator, or it does not support this CPU
         except (RuntimeError, AttributeError):
@@ -129,7 +129,7 @@ def _packed_if_equal(module: Any) -> PackedLayer | None:
         return layer if off <= TOLERANCE * expected.abs().max().clamp(min=1) else None
 
 
-def _packed(module: Any) -> PackedLayer:
+def _pack_layer(module: Any) -> PackedLayer:
     weight = torch.ops.mkldnn._reorder_linear_weight(_matrix(module))
     return PackedLayer(module, weight, _version(module))
 

@@ -57,35 +57,35 @@ def hub_errors(
         errors.StrictDataclassError,
         SafetensorError,
     ) as error:
-        explained = _explained(name, revision, kind, error)
+        explained = _make_hub_error(name, revision, kind, error)
         raise ModelError(explained.message, advice or explained.hint) from error
 
 
-def _explained(name: str, revision: str | None, kind: str, error: BaseException) -> ModelError:
+def _make_hub_error(name: str, revision: str | None, kind: str, error: BaseException) -> ModelError:
     from huggingface_hub import errors
 
     chain = _chain(error)
 
-    def caused_by(*kinds: type[BaseException]) -> bool:
+    def is_caused_by(*kinds: type[BaseException]) -> bool:
         return any(isinstance(link, kinds) for link in chain)
 
     text = " ".join(str(link) for link in chain)
-    if caused_by(errors.GatedRepoError):
+    if is_caused_by(errors.GatedRepoError):
         return ModelError(
             f"The {kind} {name!r} is gated: its owner must grant access.",
             f"Accept its terms at https://huggingface.co/{name}, then log in with `hf auth login`.",
         )
-    if caused_by(errors.RevisionNotFoundError):
+    if is_caused_by(errors.RevisionNotFoundError):
         return ModelError(
             f"The {kind} {name!r} has no revision {revision!r}.",
             f"See its branches, tags and commits: https://huggingface.co/{name}/commits/main",
         )
-    if caused_by(errors.RepositoryNotFoundError):
+    if is_caused_by(errors.RepositoryNotFoundError):
         return ModelError(
             f"Cannot find the {kind} {name!r} on the Hugging Face Hub. It does not exist, or is private.",
             "Check the spelling, give the path of a local folder, or log in with `hf auth login`.",
         )
-    if caused_by(errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
+    if is_caused_by(errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
         if is_offline():
             return ModelError(
                 f"Cannot load {kind} {name!r}: it is not in the local cache, and the Hugging Face Hub cannot be "
@@ -96,7 +96,7 @@ def _explained(name: str, revision: str | None, kind: str, error: BaseException)
             f"Cannot load {name!r}: it is not in the local cache, and the Hugging Face Hub cannot be reached.",
             "Check your network connection or proxy, or give the path of a local model folder.",
         )
-    if caused_by(errors.HFValidationError):
+    if is_caused_by(errors.HFValidationError):
         return ModelError(
             f"{name!r} is neither a local folder nor a valid Hugging Face name (owner/name).",
             "Check the path. Relative paths start at the current folder.",
@@ -111,11 +111,11 @@ def _explained(name: str, revision: str | None, kind: str, error: BaseException)
             f"The installed version of transformers does not support the architecture of {name!r}.",
             "Install a newer transformers, or check model_type in its config.json.",
         )
-    if caused_by(RecursionError):
+    if is_caused_by(RecursionError):
         return ModelError(
             f"A JSON file of {name!r} is nested too deeply.", "Download or copy the model again."
         )
-    if caused_by(MemoryError) or "allocate memory" in text or "memory allocation" in text:
+    if is_caused_by(MemoryError) or "allocate memory" in text or "memory allocation" in text:
         return ModelError(
             f"Not enough memory to open {name!r}: {_first_line(error)}.",
             "Close other programs, or use a smaller model. The files are not damaged.",

@@ -38,7 +38,7 @@ class PieceBackend:
         """Return the tokens and the characters that they cover; a token that is not in the text covers none."""
         pieces = self.tokenizer.tokenize(text)
         ids = self.tokenizer.convert_tokens_to_ids(pieces)
-        return PieceEncoding(ids, places_of(pieces, text), [0] * len(ids))
+        return PieceEncoding(ids, locate_pieces(pieces, text), [0] * len(ids))
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = True) -> list[PieceEncoding]:
         """Return the tokens of each text."""
@@ -56,10 +56,10 @@ class PieceBackend:
         return json.dumps({"vocab": sorted(self.tokenizer.get_vocab().items()), "merges": merges})
 
 
-def places_of(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
+def locate_pieces(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
     """Return the half-open character ranges of pieces in their text, ignoring case.
 
-    >>> places_of(["hi", "mar@@", "tha", "__newln__", "!"], "Hi Martha\\n!")
+    >>> locate_pieces(["hi", "mar@@", "tha", "__newln__", "!"], "Hi Martha\\n!")
     [(0, 2), (3, 6), (6, 9), (9, 10), (10, 11)]
     """
     places, at = [], 0

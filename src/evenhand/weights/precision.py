@@ -22,20 +22,22 @@ def in_float32(model: Any) -> Iterator[None]:
     therefore needed for copies of one block, of the embeddings and of the head.
     """
     blocks = _blocks(model)
-    inside = {id(tensor) for block in blocks for tensor in _halves(block)}
+    inside = {id(tensor) for block in blocks for tensor in _find_half_precision(block)}
     handles: list[Any] = []
-    outer = [tensor for tensor in _halves(model) if id(tensor) not in inside]
+    outer = [tensor for tensor in _find_half_precision(model) if id(tensor) not in inside]
     held: list[tuple[Tensor, Tensor]] = []
 
     def enter(block: Any, *_: Any) -> None:
-        block.__dict__.setdefault("_evenhand_held", []).append(_widened(_halves(block)))
+        block.__dict__.setdefault("_evenhand_held", []).append(
+            _convert_to_float32(_find_half_precision(block))
+        )
 
     def leave(block: Any, *_: Any) -> None:
         if stack := block.__dict__.get("_evenhand_held"):
             _restore(stack.pop())
 
     try:
-        held = _widened(outer)
+        held = _convert_to_float32(outer)
         if inside:
             for block in blocks:
                 handles.append(block.register_forward_pre_hook(enter))
@@ -65,12 +67,12 @@ def _blocks(model: Any) -> list[Any]:
     return list(found.values())
 
 
-def _halves(module: Any) -> list[Tensor]:
+def _find_half_precision(module: Any) -> list[Tensor]:
     tensors = {id(t): t for t in (*module.parameters(), *module.buffers()) if t.dtype in HALF}
     return list(tensors.values())
 
 
-def _widened(tensors: list[Tensor]) -> list[tuple[Tensor, Tensor]]:
+def _convert_to_float32(tensors: list[Tensor]) -> list[tuple[Tensor, Tensor]]:
     held = [(tensor, tensor.data) for tensor in tensors]
     for tensor, data in held:
         tensor.data = data.float()

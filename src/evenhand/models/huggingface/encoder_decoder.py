@@ -160,7 +160,7 @@ class EncoderDecoderModel:
         )
         batch.refuse_first(name)
         pairs = map(self._pairs, batch.chunks(CHUNK))
-        with self.layers.in_use_where_exact():
+        with self.layers.activate_if_exact():
             return concatenate([self._scored(part) for part in pairs], batch.want_starts)
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
@@ -172,7 +172,7 @@ class EncoderDecoderModel:
 
         self.writer.check_steerable()
         batch = Texts.of(texts).refuse_first("An encoder-decoder model")
-        with self.layers.in_use_where_exact():
+        with self.layers.activate_if_exact():
             parts = [
                 steered_pairs(self._pairs, self._logits, self.budget, self.options.silence, chunk, steering)
                 for chunk in batch.chunks(CHUNK)

@@ -96,7 +96,7 @@ class MaskedModel:
         if batch.masking is not None and batch.masking not in get_args(Masking):
             raise unknown_name("masking", batch.masking, get_args(Masking))
         plans = (masked_inputs(self.tokenizer, chunk, self.longest) for chunk in batch.chunks(CHUNK))
-        with self.layers.in_use_where_exact():
+        with self.layers.activate_if_exact():
             return concatenate([self._scored(plan) for plan in plans], batch.want_starts)
 
     @cached_property

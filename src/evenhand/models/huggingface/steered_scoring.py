@@ -118,7 +118,7 @@ def scores(
     values_of: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(groups.sequences)
     lengths = np.array([max(map(len, group)) for group in groups.sequences], dtype=np.int64)
     targets = np.array([len(places[0]) for places in groups.places], dtype=np.int64)
-    with torch.inference_mode(), scorer.layers.in_use():
+    with torch.inference_mode(), scorer.layers.activate():
         beginnings = state.beginnings(common) if common else None
 
         def run(chosen: NDArray[np.int64]) -> None:

@@ -97,7 +97,7 @@ class Scorer:
         lengths = np.diff(sequences.offsets)
         if self.switch is not None and lengths[lengths > 0].min() <= self.switch < lengths.max():
             return self._score_apart(sequences, lengths > self.switch)
-        with torch.inference_mode(), self.layers.in_use_where_exact():
+        with torch.inference_mode(), self.layers.activate_if_exact():
             if self.path is ScoringPath.PREFIX_TREE and (self.reach is None or lengths.max() <= self.reach):
                 return self._score_tree(sequences)
             return self._score_padded(sequences)

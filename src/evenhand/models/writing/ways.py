@@ -64,7 +64,7 @@ class Ways:
             before = self.reason_for_equal_lengths, self.reason_for_batches
             self.reason_for_equal_lengths = self.reason_for_batches = None
             try:
-                with self.layers.in_use():
+                with self.layers.activate():
                     reason = self._why_wrong(lengths)
             except (RuntimeError, MemoryError) as error:
                 if not (self.tried and is_out_of_memory(error)):
@@ -87,7 +87,7 @@ class Ways:
         context, allowed = judged(self.state)
         for pair in [] if reason else self._lengths(self.tried):
             try:
-                with self.layers.in_use(), context(self.state.model):
+                with self.layers.activate(), context(self.state.model):
                     reason = reason or why_not_kept(self.state, self.vocabulary, pair, allowed)
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):

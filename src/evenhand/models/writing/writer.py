@@ -121,7 +121,7 @@ class Writer:
 
         It is determined when the model is first steered.
         """
-        with self.layers.in_use():
+        with self.layers.activate():
             return why_not_behind_beginnings(self.state, self.vocabulary)
 
     def describe(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Writer:
     def at_work(self) -> Iterator[None]:
         """Count time and memory while rows are written."""
         began = time.perf_counter()
-        with torch.inference_mode(), self.layers.in_use():
+        with torch.inference_mode(), self.layers.activate():
             yield
         self.state.clear()
         self.work.seconds += time.perf_counter() - began
