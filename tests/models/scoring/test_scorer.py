@@ -97,7 +97,7 @@ def test_other_dtypes_are_computed_as_before(
     def refused(_: Any) -> None:
         raise AssertionError("nothing is to be put in the place of a layer")
 
-    monkeypatch.setattr(FastLayers, "in_use", refused)
+    monkeypatch.setattr(FastLayers, "activate", refused)
     assert np.isfinite(model.log_likelihoods(TEXTS).sums).all()
 
 
