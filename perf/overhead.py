@@ -74,7 +74,7 @@ def evenhand_worker(kind, data):
 
     from evenhand.benchmarks.contract import AnalysisOptions
     from evenhand.benchmarks.registry import load_benchmark
-    from evenhand.runs import Part, PromptSetRecord, RunDirectory, answers, execute, make_plan
+    from evenhand.runs import PlanPart, PromptSetRecord, RunDirectory, answers, execute, make_plan
     from evenhand.schema import measurement_frame
     from evenhand.stats import reach_verdicts
     from evenhand.studies.audit.result import Run
@@ -88,7 +88,9 @@ def evenhand_worker(kind, data):
     content_hash = prompts.content_hash
     watch.lap("compose")
 
-    plan = make_plan([Part(benchmark.name, prompts.frame, benchmark.request_for(model))], model.fingerprint)
+    plan = make_plan(
+        [PlanPart(benchmark.name, prompts.frame, benchmark.request_for(model))], model.fingerprint
+    )
     watch.lap("plan")
 
     with tempfile.TemporaryDirectory() as folder:

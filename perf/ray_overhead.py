@@ -84,7 +84,7 @@ def random_model(folder, given):
 def measured(given, name):
     """Seconds of both ways, side by side."""
     from evenhand.models import load_model
-    from evenhand.runs.cluster import workers_on
+    from evenhand.runs.cluster import start_workers
     from evenhand.studies.audit import AuditConfig, audited_model
 
     configs = {
@@ -100,7 +100,7 @@ def measured(given, name):
     found = {kind: {"one process": [], "workers": []} for kind in configs}
     here = load_model(name, device="cpu")
     began = time.perf_counter()
-    with workers_on("ray", given.workers, accelerated=False) as pool:
+    with start_workers("ray", given.workers, accelerated=False) as pool:
         started = time.perf_counter() - began
         far = audited_model(configs["likelihoods"], pool=pool)
         far.log_likelihoods([f"Text {i}." for i in range(64)])

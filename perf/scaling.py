@@ -52,15 +52,15 @@ def sentences(count):
 
 def asked(model, texts, place):
     """Seconds on the clock of asking everything once, in a fresh folder, and how many shards that made."""
-    from evenhand.runs import Part, RunDirectory, ScoreRequest, execute, make_plan
+    from evenhand.runs import PlanPart, RunDirectory, ScoreRequest, execute, make_plan
     from evenhand.runs.remote import working_copy
 
     prompts = pl.DataFrame({"prompt_id": [f"p{i}" for i in range(len(texts))], "text": texts})
-    plan = make_plan([Part("texts", prompts, ScoreRequest())], model.fingerprint)
+    plan = make_plan([PlanPart("texts", prompts, ScoreRequest())], model.fingerprint)
     began = time.perf_counter()
     with working_copy(place) as copy:
         directory = RunDirectory.create(copy.folder, model=model, given={}, resolved={})
-        outcome = execute(plan, model, directory, progress=copy.telling(None))
+        outcome = execute(plan, model, directory, progress=copy.report_after_upload(None))
         shards = directory.manifest.sessions[-1].shards
     assert outcome.answered == len(texts) and not outcome.errors
     return time.perf_counter() - began, shards
@@ -73,11 +73,11 @@ def place_of(folder, scratch):
 
 def with_workers(make, number, texts, folder, scratch):
     """Start a number of workers, load, run a few texts, then everything."""
-    from evenhand.runs.cluster import Recipe, far_model, workers_on
+    from evenhand.runs.cluster import Recipe, load_remote_model, start_workers
 
     began = time.perf_counter()
-    with workers_on("ray", number, accelerated=False) as pool:
-        far = far_model(pool, Recipe(make))
+    with start_workers("ray", number, accelerated=False) as pool:
+        far = load_remote_model(pool, Recipe(make))
         deadline = time.perf_counter() + 120
         while time.perf_counter() < deadline:
             far.log_likelihoods(texts[: 50 * number])

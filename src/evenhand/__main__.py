@@ -36,12 +36,12 @@ def _run(stopping: Stopping) -> int | str | None:
             command_line()
             return 0
     except SystemExit as ended:
-        if not stopping.requested or ended.code in SETTLED:
+        if not stopping.is_requested or ended.code in SETTLED:
             return ended.code
     except KeyboardInterrupt:
         pass
     except BaseException:  # libraries may turn an interruption into another exception
-        if not stopping.requested:
+        if not stopping.is_requested:
             raise
     print(STOPPED, AGAIN, sep="\n", file=sys.stderr)
     return 130

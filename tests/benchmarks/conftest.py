@@ -18,7 +18,7 @@ from evenhand.models.contract import LanguageModel, Texts
 from evenhand.models.puppets import Puppet
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.published.stereoset import COLUMNS as STEREOSET_COLUMNS, load_stereoset
-from evenhand.runs import Part, make_plan
+from evenhand.runs import PlanPart, make_plan
 from evenhand.runs.asking import answer
 from evenhand.runs.joining import join_answers
 from evenhand.runs.plan import KINDS
@@ -84,7 +84,7 @@ def opinion(name: str, value: Callable[[str], float], architecture: str = "causa
 def put(benchmark: Benchmark, prompts: PromptSet, model: LanguageModel, seed: int = 0) -> Answered:
     asked = benchmark.prompts_for(prompts, model.architecture)
     request = benchmark.request_for(model)
-    plan = make_plan([Part(benchmark.name, benchmark.rows_for(asked, model), request)], model.fingerprint)
+    plan = make_plan([PlanPart(benchmark.name, benchmark.rows_for(asked, model), request)], model.fingerprint)
     rows = pl.concat([answer(model, kind) for kind in plan.requests.partition_by(KINDS)])
     frame = join_answers(plan.parts[0].prompts, rows, keep_tokens=request.keep_tokens)
     judged = judge_responses(benchmark, frame, AnalysisOptions(seed=seed, architecture=model.architecture))

@@ -144,10 +144,10 @@ def slow_run(path: str, n: int, seconds_per_text: float) -> None:
     """Start or resume a run of `n` requests in small shards; what the killed processes execute."""
     from pathlib import Path
 
-    from evenhand.runs import Part, RunDirectory, execute, make_plan
+    from evenhand.runs import PlanPart, RunDirectory, execute, make_plan
 
     model = HashModel(lambda texts: time.sleep(seconds_per_text * len(texts)))
-    plan = make_plan([Part("numbered", numbered_prompts(n))], model.fingerprint)
+    plan = make_plan([PlanPart("numbered", numbered_prompts(n))], model.fingerprint)
     folder = Path(path)
     if RunDirectory.is_run(folder):
         directory = RunDirectory.open(folder)
@@ -164,13 +164,13 @@ def slow_judged_run(path: str, n: int, seconds_per_text: float) -> None:
     from pathlib import Path
 
     from evenhand.classifiers.classified_text import ClassifiedText
-    from evenhand.runs import GenerateRequest, Labelling, Part, RunDirectory, execute, label, make_plan
+    from evenhand.runs import GenerateRequest, Labelling, PlanPart, RunDirectory, execute, label, make_plan
 
     def wait(texts: Sequence[str]) -> None:
         time.sleep(seconds_per_text * len(texts))
 
     model = HashWriter(wait)
-    plan = make_plan([Part("numbered", numbered_prompts(n), GenerateRequest(WRITING))], model.fingerprint)
+    plan = make_plan([PlanPart("numbered", numbered_prompts(n), GenerateRequest(WRITING))], model.fingerprint)
     folder = Path(path)
     if RunDirectory.is_run(folder):
         directory = RunDirectory.open(folder)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evenhand.runs.cluster import Died, Pool, Recipe, Worker
+from evenhand.runs.cluster import Pool, Recipe, Worker, WorkerDied
 
 
 class Killed(BaseException):
@@ -41,18 +41,18 @@ class FakeHands:
         self.asked.append(Question(worker, method, arguments))
         return self.asked[-1]
 
-    def ready(self, questions: Sequence[Question], seconds: float) -> list[Question]:
+    def wait_for_any(self, questions: Sequence[Question], seconds: float) -> list[Question]:
         return [self.random.choice(list(questions))]
 
     def answer(self, question: Question) -> Any:
         worker = question.worker
         if any(worker is one for one in self.dead):
-            raise Died("it was dead before")
+            raise WorkerDied("it was dead before")
         try:
             said = getattr(worker, question.method)(*question.arguments)
         except Killed as death:
             self.dead.append(worker)
-            raise Died(str(death) or "the process is gone") from death
+            raise WorkerDied(str(death) or "the process is gone") from death
         if question.method == "where":
             number = next(i for i, one in enumerate(self.started) if one is worker)
             return {**said, "pid": number, **self.where.get(number, {})}
@@ -67,7 +67,7 @@ class FakeHands:
             question.arguments[2][0]
             for question in self.asked
             if question.method == "do"
-            and question.arguments[1].__name__ in ("_scored", "_written", "_judged")
+            and question.arguments[1].__name__ in ("_score", "_generate", "_classify")
         ]
 
 

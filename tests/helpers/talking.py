@@ -104,11 +104,11 @@ def slow_talk(path: str, n: int, seconds_per_text: float) -> None:
     """Start or resume a run of n conversations in small shards; what the killed processes execute."""
     from pathlib import Path
 
-    from evenhand.runs import ConversationRequest, Part, RunDirectory, execute, make_plan
+    from evenhand.runs import ConversationRequest, PlanPart, RunDirectory, execute, make_plan
 
     talker = Talker(before=lambda lines: time.sleep(seconds_per_text * len(lines)))
     plan = make_plan(
-        [Part("names", introductions(n), ConversationRequest(DRAWN, 12))], {"name": "plain"}, talker
+        [PlanPart("names", introductions(n), ConversationRequest(DRAWN, 12))], {"name": "plain"}, talker
     )
     folder, model = Path(path), Plain()
     if RunDirectory.is_run(folder):

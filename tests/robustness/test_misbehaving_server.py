@@ -23,7 +23,7 @@ from evenhand.models.writing import continuation_key
 from evenhand.runs import (
     GenerateRequest,
     Labelling,
-    Part,
+    PlanPart,
     RunDirectory,
     ScoreRequest,
     execute,
@@ -88,7 +88,10 @@ class Harness:
 
     def plan(self):
         prompts = prompts_of(self.texts)
-        parts = [Part("scored", prompts, ScoreRequest()), Part("written", prompts, GenerateRequest(WRITE))]
+        parts = [
+            PlanPart("scored", prompts, ScoreRequest()),
+            PlanPart("written", prompts, GenerateRequest(WRITE)),
+        ]
         return make_plan(parts, self.model.fingerprint)
 
     def run(self, **how):

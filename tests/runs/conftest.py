@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from evenhand.models.decoding import Decoding
-from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, execute, make_plan
+from evenhand.runs import GenerateRequest, PlanPart, RunDirectory, ScoreRequest, execute, make_plan
 from tests.helpers import fakes as module
 
 
@@ -21,7 +21,7 @@ def start(tmp_path, fakes):
     def begin(texts, model=None, request=None, name="run"):
         model = model or fakes.HashModel()
         prompts = pl.DataFrame({"prompt_id": [f"p{i}" for i in range(len(texts))], "text": texts})
-        plan = make_plan([Part("texts", prompts, request or ScoreRequest())], model.fingerprint)
+        plan = make_plan([PlanPart("texts", prompts, request or ScoreRequest())], model.fingerprint)
         return plan, model, RunDirectory.create(tmp_path / name, model=model, given={}, resolved={})
 
     return begin

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from evenhand.models.contract import Likelihoods
-from evenhand.runs import Part, ScoreRequest, make_plan
+from evenhand.runs import PlanPart, ScoreRequest, make_plan
 from evenhand.runs.asking import HOPELESS, answer, response_rows
 from evenhand.schema import RESPONSES, ModelError, ResponseError, Unsupported
 
@@ -13,7 +13,7 @@ from evenhand.schema import RESPONSES, ModelError, ResponseError, Unsupported
 def requests_of(texts, model, keep_tokens=False):
     prompts = pl.DataFrame({"prompt_id": [str(i) for i in range(len(texts))], "text": texts})
     return make_plan(
-        [Part("texts", prompts, ScoreRequest(keep_tokens=keep_tokens))], model.fingerprint
+        [PlanPart("texts", prompts, ScoreRequest(keep_tokens=keep_tokens))], model.fingerprint
     ).requests
 
 

@@ -10,7 +10,7 @@ import pytest
 from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
-from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, estimate, execute, make_plan
+from evenhand.runs import GenerateRequest, PlanPart, RunDirectory, ScoreRequest, estimate, execute, make_plan
 from evenhand.runs.asking import HOPELESS, answer, continuation_rows
 from evenhand.schema import RESPONSES, DataError, ModelError, ResponseError, Unsupported
 
@@ -19,7 +19,7 @@ TWO = Decoding(max_new_tokens=9, temperature=1.0, samples=2)
 
 def requests_of(texts, decoding=TWO):
     prompts = pl.DataFrame({"prompt_id": [str(i) for i in range(len(texts))], "text": texts})
-    return make_plan([Part("texts", prompts, GenerateRequest(decoding))], {"name": "m"}).requests
+    return make_plan([PlanPart("texts", prompts, GenerateRequest(decoding))], {"name": "m"}).requests
 
 
 def test_a_row_for_each_sample_holds_what_was_written(fakes):
@@ -129,10 +129,10 @@ def plan_of_both(fakes):
     shared = pl.DataFrame({"prompt_id": ["x", "y", "z"], "text": ["She", "He and I", "She"]})
     other = shared[:2]
     parts = [
-        Part("scored", shared, ScoreRequest()),
-        Part("written", shared, GenerateRequest(TWO)),
-        Part("also", other, GenerateRequest(TWO)),
-        Part("longer", other, GenerateRequest(replace(TWO, samples=3))),
+        PlanPart("scored", shared, ScoreRequest()),
+        PlanPart("written", shared, GenerateRequest(TWO)),
+        PlanPart("also", other, GenerateRequest(TWO)),
+        PlanPart("longer", other, GenerateRequest(replace(TWO, samples=3))),
     ]
     return make_plan(parts, fakes.HashWriter().fingerprint)
 
@@ -165,9 +165,9 @@ def test_prompts_to_be_continued_have_no_context_and_no_continuation_column():
         ),
     ]:
         with pytest.raises(DataError, match=message):
-            make_plan([Part("b", wrong, GenerateRequest(TWO))], {})
+            make_plan([PlanPart("b", wrong, GenerateRequest(TWO))], {})
     nothing = frame.with_columns(context=pl.lit(None, dtype=pl.String))
-    assert make_plan([Part("b", nothing, GenerateRequest(TWO))], {}).requests.height == 1
+    assert make_plan([PlanPart("b", nothing, GenerateRequest(TWO))], {}).requests.height == 1
 
 
 def test_both_kinds_are_asked_each_once_and_counted_by_request(tmp_path, fakes):
@@ -270,7 +270,7 @@ def test_generations_can_be_estimated_beside_likelihoods(fakes):
     assert guess["tokens"] == written
     assert (guess["distinct_requests"], guess["probe_requests"], guess["probe_errors"]) == (6, 6, 0)
     frame = pl.DataFrame({"prompt_id": ["x"], "text": ["She"]})
-    plan = make_plan([Part("written", frame, GenerateRequest(TWO))], {})
+    plan = make_plan([PlanPart("written", frame, GenerateRequest(TWO))], {})
     assert estimate(plan, load_puppet("failing"))["probe_errors"] == 2
 
 

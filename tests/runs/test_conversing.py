@@ -11,7 +11,7 @@ from evenhand.models.dialogue import History
 from evenhand.runs import (
     ConversationRequest,
     Labelling,
-    Part,
+    PlanPart,
     RunDirectory,
     answers,
     execute,
@@ -30,7 +30,7 @@ TURNS = 12
 
 def begin(tmp_path, openers, talker, decoding=DRAWN, name="run", turns=TURNS):
     plan = make_plan(
-        [Part("names", openers, ConversationRequest(decoding, turns))], {"name": "plain"}, talker
+        [PlanPart("names", openers, ConversationRequest(decoding, turns))], {"name": "plain"}, talker
     )
     path = tmp_path / name
     known = RunDirectory.is_run(path)
@@ -242,7 +242,7 @@ def test_what_is_no_conversation_is_refused(start, fakes):
     with pytest.raises(UsageError, match="2 replies"):
         ConversationRequest(Decoding(max_new_tokens=9, temperature=1.0, samples=2), 12)
     with pytest.raises(UsageError, match="requires conversations, but no speaker was given"):
-        make_plan([Part("names", introductions(2), ConversationRequest(GREEDY, 12))], {})
+        make_plan([PlanPart("names", introductions(2), ConversationRequest(GREEDY, 12))], {})
     plan, model, directory = start(["Hi."])
     execute(plan, model, directory)
     with pytest.raises(DataError, match="no conversations of 'texts'"):
@@ -276,9 +276,9 @@ def test_judges_are_shown_each_utterance_with_the_lines_before_it(tmp_path, fake
 def test_a_run_asks_likelihoods_and_conversations_each_of_its_own_model(tmp_path, fakes):
     model, talker = fakes.HashModel(), Talker()
     parts = [
-        Part("numbered", fakes.numbered_prompts(30)),
-        Part("names", introductions(5), ConversationRequest(GREEDY, 4)),
-        Part("others", introductions(3).with_columns(text=pl.lit("Hi!")), ConversationRequest(GREEDY, 3)),
+        PlanPart("numbered", fakes.numbered_prompts(30)),
+        PlanPart("names", introductions(5), ConversationRequest(GREEDY, 4)),
+        PlanPart("others", introductions(3).with_columns(text=pl.lit("Hi!")), ConversationRequest(GREEDY, 3)),
     ]
     plan = make_plan(parts, model.fingerprint, talker)
     assert plan.prompts == plan.answers == 30 + 5 * 3 + 3 * 2

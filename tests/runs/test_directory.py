@@ -6,7 +6,7 @@ import re
 import polars as pl
 import pytest
 
-from evenhand.runs import Part, RunDirectory, default_path, make_plan
+from evenhand.runs import PlanPart, RunDirectory, default_path, make_plan
 from evenhand.schema import (
     FINDINGS,
     HEADLINES,
@@ -133,7 +133,7 @@ def test_absent_and_broken_tables_are_named(directory):
 def test_prompts_are_stored_once_and_compared_after(directory, fakes):
     def plan_of(texts, benchmark="b/1"):
         frame = pl.DataFrame({"prompt_id": [str(i) for i in range(len(texts))], "text": texts, "axis": "age"})
-        return make_plan([Part(benchmark, frame)], fakes.HashModel().fingerprint)
+        return make_plan([PlanPart(benchmark, frame)], fakes.HashModel().fingerprint)
 
     directory.write_prompts(plan_of(["a", "b", "a"]))
     assert directory.benchmarks == ["b/1"]

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from evenhand.models.contract import Likelihoods
-from evenhand.runs import Part, RunDirectory, ScoreRequest, answers, execute, make_plan
+from evenhand.runs import PlanPart, RunDirectory, ScoreRequest, answers, execute, make_plan
 from evenhand.runs.pacing import next_size
 from evenhand.runs.shards import read_shards
 from evenhand.schema import ModelError, ResumeRefused, UsageError, WriteError
@@ -70,7 +70,7 @@ def test_the_whole_question_reaches_the_model(tmp_path, fakes):
             "span_end": [None, 2, None],
         }
     )
-    plan = make_plan([Part("b", frame, ScoreRequest("word"))], model.fingerprint)
+    plan = make_plan([PlanPart("b", frame, ScoreRequest("word"))], model.fingerprint)
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     execute(plan, model, directory)
     found = plan.parts[0].prompts.join(directory.responses(), on="request_id", maintain_order="left")
@@ -202,8 +202,8 @@ def test_another_model_or_other_prompts_are_refused(start, fakes):
         execute(plan, other, directory)
     frame = pl.DataFrame({"prompt_id": ["p0", "p1"], "text": ["a", "changed"]})
     with pytest.raises(ResumeRefused, match="1 are the same"):
-        execute(make_plan([Part("texts", frame)], model.fingerprint), model, directory)
-    foreign = make_plan([Part("texts", frame)], other.fingerprint)
+        execute(make_plan([PlanPart("texts", frame)], model.fingerprint), model, directory)
+    foreign = make_plan([PlanPart("texts", frame)], other.fingerprint)
     with pytest.raises(ResumeRefused, match=r"model\.name"):
         execute(foreign, model, directory)
     assert directory.responses().height == 2
@@ -269,7 +269,7 @@ def test_a_hundred_thousand_requests_go_through(tmp_path):
 
     numbers = pl.select(i=pl.int_range(100_000))
     frame = numbers.select(prompt_id=pl.col("i").cast(pl.String), text=pl.format("I think {} is nice.", "i"))
-    plan = make_plan([Part("idle", frame)], Idle.fingerprint)
+    plan = make_plan([PlanPart("idle", frame)], Idle.fingerprint)
     directory = RunDirectory.create(tmp_path / "run", model=Idle(), given={}, resolved={})
     assert execute(plan, Idle(), directory).tokens == 1_000_000
 

@@ -11,7 +11,7 @@ from evenhand.models.served.model import HttpModel, HttpOptions
 from evenhand.runs import (
     FEW,
     GenerateRequest,
-    Part,
+    PlanPart,
     RunDirectory,
     ScoreRequest,
     estimate,
@@ -24,7 +24,7 @@ from tests.helpers import bigram_service as bigram
 
 
 def plan_of(frame, model, **request):
-    return make_plan([Part("numbered", frame, ScoreRequest(**request))], model.fingerprint)
+    return make_plan([PlanPart("numbered", frame, ScoreRequest(**request))], model.fingerprint)
 
 
 def test_counts_tokens_time_and_disk_are_near_the_truth(fakes, tmp_path, monkeypatch):
@@ -52,7 +52,7 @@ def test_one_request_and_several_maskings_can_be_estimated(fakes):
     model = fakes.HashModel()
     assert estimate(plan_of(fakes.numbered_prompts(1), model), model)["distinct_requests"] == 1
     frame = fakes.numbered_prompts(40)
-    parts = [Part("token", frame, ScoreRequest("token")), Part("word", frame, ScoreRequest("word"))]
+    parts = [PlanPart("token", frame, ScoreRequest("token")), PlanPart("word", frame, ScoreRequest("word"))]
     assert estimate(make_plan(parts, model.fingerprint), model)["distinct_requests"] == 80
 
 
@@ -89,7 +89,7 @@ def served(loopback):
 
 def continuations(fakes, model, n=600, samples=1):
     request = GenerateRequest(Decoding(max_new_tokens=4, temperature=1.0, samples=samples))
-    return make_plan([Part("numbered", fakes.numbered_prompts(n), request)], model.fingerprint)
+    return make_plan([PlanPart("numbered", fakes.numbered_prompts(n), request)], model.fingerprint)
 
 
 @pytest.mark.parametrize("samples", [1, 3, 20])

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from evenhand.models.decoding import Decoding
-from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, answers, execute, make_plan
+from evenhand.runs import GenerateRequest, PlanPart, RunDirectory, ScoreRequest, answers, execute, make_plan
 from evenhand.schema import DataError
 
 
@@ -49,7 +49,7 @@ def test_what_was_never_asked_is_missing_not_zero(start):
 
 def test_tokens_come_only_where_the_benchmark_keeps_them(tmp_path, fakes):
     model, frame = fakes.HashModel(), pl.DataFrame({"prompt_id": ["x", "y"], "text": ["a", "b"]})
-    parts = [Part("plain", frame), Part("keep", frame[:1], ScoreRequest(keep_tokens=True))]
+    parts = [PlanPart("plain", frame), PlanPart("keep", frame[:1], ScoreRequest(keep_tokens=True))]
     plan = make_plan(parts, model.fingerprint)
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     execute(plan, model, directory)
@@ -64,7 +64,7 @@ def test_tokens_come_only_where_the_benchmark_keeps_them(tmp_path, fakes):
 def test_group_columns_pass_through_whatever_they_are_called(tmp_path, fakes):
     model = fakes.HashModel()
     frame = pl.DataFrame({"prompt_id": ["x"], "text": ["a"], "found": [3], "axis": ["age"]})
-    plan = make_plan([Part("b", frame)], model.fingerprint)
+    plan = make_plan([PlanPart("b", frame)], model.fingerprint)
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     execute(plan, model, directory)
     assert answers(directory, "b").select("found", "axis").rows() == [(3, "age")]
@@ -72,7 +72,7 @@ def test_group_columns_pass_through_whatever_they_are_called(tmp_path, fakes):
 
 def test_turns_of_prompts_that_are_no_conversations_are_refused(tmp_path, fakes):
     model, frame = fakes.HashModel(), pl.DataFrame({"prompt_id": ["x"], "text": ["a"]})
-    plan = make_plan([Part("b", frame, GenerateRequest(Decoding(max_new_tokens=2)))], model.fingerprint)
+    plan = make_plan([PlanPart("b", frame, GenerateRequest(Decoding(max_new_tokens=2)))], model.fingerprint)
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     with directory.lock():
         directory.write_prompts(plan)

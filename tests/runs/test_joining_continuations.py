@@ -6,7 +6,7 @@ import pytest
 from evenhand.models.decoding import Decoding
 from evenhand.runs import (
     GenerateRequest,
-    Part,
+    PlanPart,
     RunDirectory,
     answers,
     continuations,
@@ -62,7 +62,7 @@ def test_group_columns_pass_through_whatever_they_are_named(tmp_path, fakes):
     model = fakes.HashWriter()
     columns = ["there", "failed", "text_id"]  # names that joins use inside
     frame = pl.DataFrame({"prompt_id": ["x"], "text": ["She"], "there": [3], "failed": [4], "text_id": [5]})
-    plan = make_plan([Part("b", frame, GenerateRequest(Decoding(max_new_tokens=9)))], model.fingerprint)
+    plan = make_plan([PlanPart("b", frame, GenerateRequest(Decoding(max_new_tokens=9)))], model.fingerprint)
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     with directory.lock():
         directory.write_prompts(plan)

@@ -17,7 +17,7 @@ from evenhand.models.puppets import writes
 from evenhand.runs import (
     GenerateRequest,
     Labelling,
-    Part,
+    PlanPart,
     RunDirectory,
     answers,
     classifier_key,
@@ -90,7 +90,7 @@ def test_a_text_that_benchmarks_share_is_answered_and_judged_once(tmp_path, fake
     model = fakes.HashWriter()
     request = GenerateRequest(fakes.WRITING)
     frames = [fakes.numbered_prompts(9), fakes.numbered_prompts(5).with_columns(pl.col("prompt_id") + "x")]
-    parts = [Part(name, frame, request) for name, frame in zip(["one", "two"], frames, strict=True)]
+    parts = [PlanPart(name, frame, request) for name, frame in zip(["one", "two"], frames, strict=True)]
     plan = make_plan(parts, model.fingerprint)
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     execute(plan, model, directory)
@@ -137,7 +137,9 @@ def test_a_context_belongs_to_the_text_for_those_who_read_it(written, fakes):
 def test_the_rule_may_mask_a_column_that_is_not_asked_for(tmp_path, fakes):
     model = writes(lambda prompt, sample: " cooks. So.")
     frame = pl.DataFrame({"prompt_id": ["x"], "text": ["The man here"], "who": ["The man"], "axis": ["a"]})
-    plan = make_plan([Part("texts", frame, GenerateRequest(Decoding(max_new_tokens=9)))], model.fingerprint)
+    plan = make_plan(
+        [PlanPart("texts", frame, GenerateRequest(Decoding(max_new_tokens=9)))], model.fingerprint
+    )
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     execute(plan, model, directory)
     judge = fakes.HashClassifier()
@@ -319,7 +321,7 @@ def test_calls_that_cannot_be_meant_are_refused(written, fakes, tmp_path):
 
     frame = pl.DataFrame({"prompt_id": ["x"], "text": ["She"], "toxicity_score": [0.5]})
     model = fakes.HashWriter()
-    plan = make_plan([Part("texts", frame, GenerateRequest(fakes.WRITING))], model.fingerprint)
+    plan = make_plan([PlanPart("texts", frame, GenerateRequest(fakes.WRITING))], model.fingerprint)
     other = RunDirectory.create(tmp_path / "other", model=model, given={}, resolved={})
     execute(plan, model, other)
     with pytest.raises(UsageError, match="have a column 'toxicity_score'"):
@@ -336,7 +338,7 @@ def test_any_split_into_sessions_gives_the_same_tables(fakes, texts, sessions, s
     """Each session writes and judges in shards of its own size and is stopped after some batches of each stage."""
     frame = pl.DataFrame({"prompt_id": [str(i) for i in range(len(texts))], "text": texts})
     decoding = Decoding(max_new_tokens=9, temperature=1.0, samples=samples)
-    plan = make_plan([Part("texts", frame, GenerateRequest(decoding))], fakes.HashWriter().fingerprint)
+    plan = make_plan([PlanPart("texts", frame, GenerateRequest(decoding))], fakes.HashWriter().fingerprint)
     wanted = [
         Labelling("texts", "toxicity", "a"),
         Labelling("texts", "regard", "b", WHOLE),

@@ -22,7 +22,7 @@ def test_it_survives_a_round_trip(tmp_path, fakes):
         created="2026-11-20T18:05:12+00:00",
         arguments_given={"limit": 10},
         arguments_resolved={"limit": 10, "axis": ["age"], "nested": {"seed": 0}},
-        model=ModelRecord.of(fakes.HashModel()),
+        model=ModelRecord.from_model(fakes.HashModel()),
         prompt_sets={"b": PromptSetRecord(content_hash="ff", rows=3, card={"name": "b"})},
         seeds={"sample": 0},
     )

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.runs import Part, ScoreRequest, make_plan
+from evenhand.runs import PlanPart, ScoreRequest, make_plan
 from evenhand.schema import DataError, UsageError
 
 MODEL = {"name": "m"}
@@ -16,7 +16,7 @@ def prompts(texts, **columns):
 
 @given(st.lists(st.text(max_size=3), min_size=1), st.lists(st.text(max_size=3), min_size=1))
 def test_identical_texts_of_all_parts_are_one_request(first, second):
-    plan = make_plan([Part("one", prompts(first)), Part("two", prompts(second))], MODEL)
+    plan = make_plan([PlanPart("one", prompts(first)), PlanPart("two", prompts(second))], MODEL)
     assert sorted(plan.requests["text"]) == sorted(set(first) | set(second))
     for part, texts in zip(plan.parts, (first, second), strict=True):
         back = part.prompts.join(plan.requests, on="request_id", how="left", maintain_order="left")
@@ -25,11 +25,14 @@ def test_identical_texts_of_all_parts_are_one_request(first, second):
 
 def test_requests_are_sorted_so_that_neighbours_share_prefixes():
     texts = ["I am b", "You are", "I am a", "I like"]
-    assert make_plan([Part("one", prompts(texts))], MODEL).requests["text"].to_list() == sorted(texts)
+    assert make_plan([PlanPart("one", prompts(texts))], MODEL).requests["text"].to_list() == sorted(texts)
 
 
 def test_tokens_are_kept_where_any_part_wants_them():
-    parts = [Part("plain", prompts(["a", "b"])), Part("keep", prompts(["b"]), ScoreRequest(keep_tokens=True))]
+    parts = [
+        PlanPart("plain", prompts(["a", "b"])),
+        PlanPart("keep", prompts(["b"]), ScoreRequest(keep_tokens=True)),
+    ]
     for order in (parts, parts[::-1]):
         rows = make_plan(order, MODEL).requests.select("text", "keep_tokens").rows()
         assert rows == [("a", False), ("b", True)]
@@ -39,7 +42,7 @@ def test_maskings_contexts_and_spans_are_different_questions():
     frame = prompts(
         ["a", "a", "a"], context=["x", None, None], span_start=[None, 0, None], span_end=[None, 1, None]
     )
-    parts = [Part("token", frame, ScoreRequest("token")), Part("word", frame, ScoreRequest("word"))]
+    parts = [PlanPart("token", frame, ScoreRequest("token")), PlanPart("word", frame, ScoreRequest("word"))]
     requests = make_plan(parts, MODEL).requests
     assert requests.height == 6
     assert requests["masking"].to_list() == ["token"] * 3 + ["word"] * 3
@@ -47,14 +50,14 @@ def test_maskings_contexts_and_spans_are_different_questions():
 
 def test_the_same_text_behind_another_start_token_is_another_question():
     frame = prompts(["b", "a", "a"], start_token=[None, "first", None])
-    requests = make_plan([Part("one", frame)], MODEL).requests
+    requests = make_plan([PlanPart("one", frame)], MODEL).requests
     assert requests.select("text", "start_token").rows() == [("a", None), ("b", None), ("a", "first")]
-    usual = make_plan([Part("one", frame.drop("start_token"))], MODEL).requests
+    usual = make_plan([PlanPart("one", frame.drop("start_token"))], MODEL).requests
     assert set(usual["request_id"]) < set(requests["request_id"]), "answers given before keep their keys"
 
 
 def test_pending_is_what_is_not_done_in_plan_order():
-    plan = make_plan([Part("one", prompts(list("fedcba")))], MODEL)
+    plan = make_plan([PlanPart("one", prompts(list("fedcba")))], MODEL)
     done = [*plan.requests["request_id"][1::2], "unknown"]
     assert plan.pending(done)["text"].to_list() == ["a", "c", "e"]
     assert plan.pending([]).equals(plan.requests)
@@ -87,7 +90,7 @@ def test_pending_is_what_is_not_done_in_plan_order():
 )
 def test_bad_prompts_are_refused_with_the_benchmark_named(frame, error, message):
     with pytest.raises(error, match=message) as caught:
-        make_plan([Part("some-benchmark", frame)], MODEL)
+        make_plan([PlanPart("some-benchmark", frame)], MODEL)
     assert "some-benchmark" in caught.value.message
     assert caught.value.hint
 
@@ -96,4 +99,4 @@ def test_a_plan_needs_benchmarks_each_once():
     with pytest.raises(UsageError, match="No benchmark was given"):
         make_plan([], MODEL)
     with pytest.raises(UsageError, match="more than once: one"):
-        make_plan([Part("one", prompts(["a"]))] * 2, MODEL)
+        make_plan([PlanPart("one", prompts(["a"]))] * 2, MODEL)

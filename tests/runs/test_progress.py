@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from evenhand.runs.progress import Bar, Lines, progress_for, shown
+from evenhand.runs.progress import Bar, Lines, progress_for, show_progress
 
 
 class Terminal(io.StringIO):
@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
 def test_lines_come_first_last_and_every_thirty_seconds():
     now, stream = [0.0], io.StringIO()
     lines = Lines(stream, clock=lambda: now[0])
-    with shown(lines, total=1000, done=100) as progress:
+    with show_progress(lines, total=1000, done=100) as progress:
         for _ in range(9):
             now[0] += 10
             progress.advance(50, 500, 1)
@@ -37,14 +37,14 @@ def test_a_stream_that_cannot_hold_a_character_gets_another():
 
 def test_the_last_line_also_comes_after_an_error():
     stream = io.StringIO()
-    with pytest.raises(ZeroDivisionError), shown(Lines(stream), total=3, done=0):
+    with pytest.raises(ZeroDivisionError), show_progress(Lines(stream), total=3, done=0):
         raise ZeroDivisionError
     assert stream.getvalue().splitlines()[-1].startswith("0/3 requests")
 
 
 def test_the_bar_shows_counts_rates_errors_and_notes():
     stream = Terminal()
-    with shown(Bar(stream), total=1000, done=0) as progress:
+    with show_progress(Bar(stream), total=1000, done=0) as progress:
         progress.note("part [red]set[/red] aside")
         progress.advance(1000, 5000, 2)
     text = stream.getvalue()
@@ -57,7 +57,7 @@ def test_the_bar_shows_counts_rates_errors_and_notes():
 @pytest.mark.parametrize("kind", [Lines, Bar])
 def test_a_note_cannot_move_the_cursor(kind):
     stream = Terminal()
-    with shown(kind(stream), total=1, done=0) as progress:
+    with show_progress(kind(stream), total=1, done=0) as progress:
         before = len(stream.getvalue())
         progress.note("judged by \x1b]0;title\x07\x9b2J\u202elive\rgone")
         told = stream.getvalue()[before:]

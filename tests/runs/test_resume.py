@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from evenhand.runs import Part, RunDirectory, ScoreRequest, answers, execute, make_plan, self_chats
+from evenhand.runs import PlanPart, RunDirectory, ScoreRequest, answers, execute, make_plan, self_chats
 from evenhand.schema import Interrupted
 from tests.helpers import talking
 
@@ -224,7 +224,7 @@ def test_any_split_into_sessions_gives_the_same_table(fakes, texts, sessions, ke
     """Each session asks in shards of its own size and is stopped after some batches."""
     frame = pl.DataFrame({"prompt_id": [str(i) for i in range(len(texts))], "text": texts})
     model = fakes.HashModel()
-    plan = make_plan([Part("texts", frame, ScoreRequest(keep_tokens=keep_tokens))], model.fingerprint)
+    plan = make_plan([PlanPart("texts", frame, ScoreRequest(keep_tokens=keep_tokens))], model.fingerprint)
     with tempfile.TemporaryDirectory() as folder:
         split, whole = Path(folder) / "split", Path(folder) / "whole"
         RunDirectory.create(split, model=model, given={}, resolved={})

@@ -30,7 +30,7 @@ def test_one_within_another_shares_what_has_come(number):
         with Stopping() as inner:
             signal.raise_signal(number)  # deferred: nothing is in flight within
             steps.append("written")
-            assert inner.requested and outer.requested
+            assert inner.is_requested and outer.is_requested
         steps.append("lost")
     assert steps == ["written"], "at the end of the inner it is obeyed"
 

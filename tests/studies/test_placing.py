@@ -9,7 +9,7 @@ import evenhand as eh
 from evenhand.mitigations import Prefix
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.runs import RunDirectory
-from evenhand.runs.cluster import FarClassifier, Pool
+from evenhand.runs.cluster import Pool, RemoteClassifier
 from evenhand.schema import ResumeRefused, Unsupported, UsageError
 from evenhand.studies.audit import AuditConfig, ClassifierShelf, audited_model, check_options_file, resume
 from evenhand.studies.before_after import before_after
@@ -32,7 +32,7 @@ def pools(monkeypatch):
         yield begun[-1]
         begun[-1].close()
 
-    monkeypatch.setattr("evenhand.studies.placing.workers_on", workers_on)
+    monkeypatch.setattr("evenhand.studies.placing.start_workers", workers_on)
     return begun
 
 
@@ -59,7 +59,7 @@ def test_likelihoods_behind_a_mitigation_equal_those_of_one_process(tmp_path, po
     far = eh.audit("puppet/random", output=tmp_path / "far", on="ray", workers=2, **options)
     assert_alike(far, near)
     manifest = RunDirectory.open(far.path).manifest
-    assert manifest.sessions[-1].workers["workers"] == 2 and len(pools[0].hands.dead) == 2
+    assert manifest.sessions[-1].workers["workers"] == 2 and len(pools[0].actors.dead) == 2
     assert manifest.mitigations == RunDirectory.open(near.path).manifest.mitigations
     stored = json.loads((far.path / "manifest.json").read_text())["arguments_resolved"]
     assert not {"on", "workers"} & set(stored)
@@ -107,8 +107,8 @@ def test_services_and_scores_stay_here_and_other_classifiers_go_to_workers(pools
     monkeypatch.setenv("PERSPECTIVE_API_KEY", "none")
     with placed(PlaceOptions(on="ray")) as pool:
         shelf = ClassifierShelf("cpu", {}, pool)
-        assert isinstance(shelf.get("vader"), FarClassifier)
-        assert not isinstance(shelf.get("perspective?store=none"), FarClassifier)
+        assert isinstance(shelf.get("vader"), RemoteClassifier)
+        assert not isinstance(shelf.get("perspective?store=none"), RemoteClassifier)
 
 
 def test_rescoring_is_done_by_workers_too(tmp_path, pools, named):
@@ -116,7 +116,7 @@ def test_rescoring_is_done_by_workers_too(tmp_path, pools, named):
     options = {"benchmarks": ["regard"], "limit": 4, "samples": 2, "classifiers": {"regard": "vader"}}
     run = eh.audit("puppet/blank", output=tmp_path / "run", **options)
     again = eh.rescore(run.path, {"regard": "evenhand/lexicon-toxicity"}, on="ray", workers=2)
-    assert len(pools) == 1 and len(pools[0].hands.dead) == 2
+    assert len(pools) == 1 and len(pools[0].actors.dead) == 2
     assert {label.workers is None for label in again.directory.manifest.labels.values()} == {True, False}
 
 

@@ -31,13 +31,13 @@ from .labelling import (
 )
 from .labels import (
     LABEL_VALUES as LABEL_VALUES,
+    build_classified_texts as build_classified_texts,
     classifier_key as classifier_key,
     describe_unjudged as describe_unjudged,
-    identified as identified,
     label_folders as label_folders,
 )
 from .lock import (
-    locked as locked,
+    hold_lock as hold_lock,
 )
 from .manifest import (
     ClassifierRecord as ClassifierRecord,
@@ -48,8 +48,8 @@ from .manifest import (
     refuse_differences as refuse_differences,
 )
 from .plan import (
-    Part as Part,
     Plan as Plan,
+    PlanPart as PlanPart,
     make_plan as make_plan,
 )
 from .progress import (
@@ -57,7 +57,7 @@ from .progress import (
     Silence as Silence,
     Unit as Unit,
     progress_for as progress_for,
-    shown as shown,
+    show_progress as show_progress,
 )
 from .requests import (
     ConversationRequest as ConversationRequest,

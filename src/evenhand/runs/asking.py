@@ -21,7 +21,7 @@ from evenhand.models import (
     text_generator,
 )
 from evenhand.runs.plan import span_list
-from evenhand.runs.requests import TOKEN_COLUMNS, decoding_of
+from evenhand.runs.requests import TOKEN_COLUMNS, parse_decoding
 from evenhand.schema import RESPONSES, EvenhandError, ModelError, ResponseError, without_surrogates
 
 RETRIED = (
@@ -65,7 +65,7 @@ def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
     """
     stored = requests["decoding"][0]
     if stored is not None:
-        decoding, writer = decoding_of(stored), text_generator(model)
+        decoding, writer = parse_decoding(stored), text_generator(model)
 
     def rows(batch: pl.DataFrame, answers: Any) -> pl.DataFrame:
         return (
@@ -216,7 +216,7 @@ def ask_in_halves(
             try:
                 rows = ask(part)
             except EvenhandError as error:
-                error.rows = _settled(batch, [*answered, *alone], error)
+                error.rows = _collect_answered(batch, [*answered, *alone], error)
                 raise
             # a backend may be external code, which can raise any exception for a text
             except Exception as error:
@@ -328,7 +328,7 @@ def _check_generations(n: int, generations: Generations, decoding: Decoding) -> 
     )
 
 
-def _settled(
+def _collect_answered(
     batch: pl.DataFrame, earlier: list[pl.DataFrame], error: EvenhandError
 ) -> tuple[pl.DataFrame, pl.DataFrame] | None:
     settled = [*earlier, *([error.rows[1]] if error.rows is not None else [])]

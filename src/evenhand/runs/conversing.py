@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from evenhand.models.dialogue import History
-from evenhand.runs.cluster import where_it_is
+from evenhand.runs.cluster import run_where_loaded
 from evenhand.runs.requests import ConversationRequest
 from evenhand.schema import DataError
 
@@ -29,7 +29,7 @@ CONTEXT_LINES = 4
 WRITTEN_HERE = frozenset({*TOLD, HISTORY, SAID, CONTEXT})
 
 
-def opened(
+def plan_first_replies(
     benchmark: str, prompts: pl.DataFrame, request: ConversationRequest, speaker: "TextGenerator"
 ) -> pl.DataFrame:
     """Return the requests for the first reply of each conversation, one row per conversation.
@@ -84,13 +84,13 @@ def opened(
     return _next_turn(rows, 2, request, speaker)
 
 
-def continued(
+def plan_next_replies(
     rows: pl.DataFrame, responses: pl.DataFrame, request: ConversationRequest, speaker: "TextGenerator"
 ) -> pl.DataFrame:
     """Return the requests for the utterances after those of `rows` that succeeded; empty after the last turn.
 
-    rows: result of `opened` or of this function, with request_id; at least one. responses: request_id, text, error. An
-    empty reply is a valid utterance. A conversation ends after a failed one.
+    rows: at least one row of `plan_first_replies` or of this function, with request_id. responses: request_id, text,
+    error. An empty reply is a valid utterance. A conversation ends after a failed one.
     """
     turn = int(rows["turn"][0]) + 1
     if turn > request.turns:
@@ -101,7 +101,7 @@ def continued(
     return _next_turn(there, turn, request, speaker)
 
 
-def stored(first: pl.DataFrame, rounds: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def sort_utterances(first: pl.DataFrame, rounds: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return the utterances of all rounds in the order in which a run stores them: by conversation, then by turn."""
     places = first.select("conversation").with_row_index("place")
     rows = pl.concat([rows.drop(HISTORY, SAID) for rows in rounds])
@@ -111,7 +111,7 @@ def stored(first: pl.DataFrame, rounds: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def with_contexts(frame: pl.DataFrame) -> pl.DataFrame:
     """Add the column `lines_before` to utterances: up to CONTEXT_LINES lines before each, which may include the opener.
 
-    frame: conversation, turn, text (the opener), continuation; as from `stored`.
+    frame: conversation, turn, text (the opener), continuation; as from `sort_utterances`.
 
     >>> said = {"turn": [2, 3], "text": ["Hi!"] * 2, "continuation": ["Yes?", ""]}
     >>> frame = pl.DataFrame({"conversation": [7, 7], **said})
@@ -129,7 +129,7 @@ def with_contexts(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.concat_list(lines).list.drop_nulls().list.join("\n").alias(CONTEXT))
 
 
-def told(frame: pl.DataFrame) -> pl.DataFrame:
+def list_utterances(frame: pl.DataFrame) -> pl.DataFrame:
     """Return conversations with one row per utterance, including the openers.
 
     frame: requested utterances, as `answers` returns them. The result has the same columns. Before each conversation
@@ -139,7 +139,7 @@ def told(frame: pl.DataFrame) -> pl.DataFrame:
 
     >>> frame = pl.DataFrame({"prompt_id": ["c/2"], "conversation": [7], "name": ["Ann"], "turn": [2], "speaker": ["B"],
     ...     "name_in_context": [True], "text": ["Hi!"], "sample": [0], "continuation": ["Yes?"], "error": [None]})
-    >>> told(frame).select("conversation", "name", "turn", "speaker", "text").rows()
+    >>> list_utterances(frame).select("conversation", "name", "turn", "speaker", "text").rows()
     [(7, 'Ann', 1, 'A', 'Hi!'), (7, 'Ann', 2, 'B', 'Yes?')]
     """
     about = frame.columns[: frame.columns.index("sample")]
@@ -165,7 +165,7 @@ def _are_sentences(personas: pl.Series) -> bool:
     return not personas.list.eval(pl.element().is_null()).list.any().any()
 
 
-@where_it_is
+@run_where_loaded
 def _in_window(speaker: "TextGenerator", histories: Sequence[History], max_new_tokens: int) -> list[bool]:
     """Return for each history whether the speaker still reads its opener in full."""
     window = getattr(speaker, "window", None)

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 import polars as pl
 
-from evenhand.runs.lock import locked
+from evenhand.runs.lock import hold_lock
 from evenhand.runs.manifest import AskedRecord, Manifest, ModelRecord, PromptSetRecord, refuse_differences
 from evenhand.runs.requests import ConversationRequest
 from evenhand.runs.shards import read_shards
@@ -104,7 +104,7 @@ class RunDirectory:
             created=datetime.now(UTC).isoformat("T", "seconds"),
             arguments_given=as_json(given),
             arguments_resolved=as_json(resolved),
-            model=ModelRecord.of(model),
+            model=ModelRecord.from_model(model),
             prompt_sets=dict(prompt_sets or {}),
             benchmark_cards={name: dict(card) for name, card in (benchmark_cards or {}).items()},
             seeds=dict(seeds or {}),
@@ -143,7 +143,7 @@ class RunDirectory:
         """Lock the run for this process and read the manifest again; a context manager. Raise a UsageError if it is
         locked.
         """
-        with locked(self.path / ".lock"):
+        with hold_lock(self.path / ".lock"):
             self.manifest = Manifest.read(self.path / MANIFEST)
             self._place = _place(self.path)
             yield
@@ -205,9 +205,9 @@ class RunDirectory:
 
         for part in plan.parts:
             talks = isinstance(part.request, ConversationRequest)
-            prompts = conversing.stored(part.prompts, [part.prompts]) if talks else part.prompts
+            prompts = conversing.sort_utterances(part.prompts, [part.prompts]) if talks else part.prompts
             asked_of = plan.speaker.fingerprint if talks and plan.speaker else None
-            now = AskedRecord.of(prompts.height, part.request, asked_of)
+            now = AskedRecord.from_request(prompts.height, part.request, asked_of)
             before = self.manifest.asked.get(part.benchmark)
             if before is not None and before.speaker is not None:
                 refuse_differences(f"The run {self.path}", before.speaker, now.speaker or {}, SPEAKER)
@@ -239,7 +239,7 @@ class RunDirectory:
         for part in plan.parts:
             if isinstance(part.request, ConversationRequest):
                 asked = [its for each in rounds for its in each.parts if its.benchmark == part.benchmark]
-                rows = conversing.stored(part.prompts, [its.prompts for its in asked])
+                rows = conversing.sort_utterances(part.prompts, [its.prompts for its in asked])
                 write_table(self._prompts_path(part.benchmark), rows)
 
     def prompts(self, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -260,7 +260,7 @@ class RunDirectory:
     def write_measurements(self, measurements: pl.DataFrame) -> None:
         """Store the measurements table (MEASUREMENTS), replacing an earlier one."""
         self.check_in_place()
-        write_table(self.path / "measurements.parquet", _shaped(measurements, MEASUREMENTS))
+        write_table(self.path / "measurements.parquet", _cast_columns(measurements, MEASUREMENTS))
 
     def measurements(self) -> pl.DataFrame:
         """Return the table of measurements. Raise a DataError if there is none."""
@@ -269,7 +269,7 @@ class RunDirectory:
     def write_findings(self, findings: pl.DataFrame) -> None:
         """Store the findings table (FINDINGS), replacing an earlier one."""
         self.check_in_place()
-        write_table(self.path / "findings.parquet", _shaped(findings, FINDINGS))
+        write_table(self.path / "findings.parquet", _cast_columns(findings, FINDINGS))
 
     def findings(self) -> pl.DataFrame:
         """Return the table of findings. Raise a DataError if there is none, or if a verdict is invalid."""
@@ -278,7 +278,7 @@ class RunDirectory:
     def write_headlines(self, headlines: pl.DataFrame) -> None:
         """Store the result of each axis in a sentence (HEADLINES), replacing earlier ones."""
         self.check_in_place()
-        write_table(self.path / "headlines.parquet", _shaped(headlines, HEADLINES))
+        write_table(self.path / "headlines.parquet", _cast_columns(headlines, HEADLINES))
 
     def headlines(self) -> pl.DataFrame:
         """Return the result of each axis in a sentence (HEADLINES). Raise a DataError for an invalid one."""
@@ -343,7 +343,7 @@ def _is_empty(path: Path) -> bool:
     return path.is_dir() and all(map(is_temporary, path.iterdir()))
 
 
-def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
+def _cast_columns(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     if lacking := [name for name in schema if name not in frame.columns]:
         raise DataError(f"The table has no {', '.join(lacking)}.", f"Required columns: {', '.join(schema)}.")
     return frame.select(pl.col(name).cast(kind) for name, kind in schema.items())

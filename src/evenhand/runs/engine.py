@@ -13,14 +13,14 @@ import polars as pl
 
 from evenhand.models import LanguageModel
 from evenhand.runs.asking import RETRIED, answer
-from evenhand.runs.cluster import abreast, whereabouts
+from evenhand.runs.cluster import count_copies, describe_workers
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import this_environment
-from evenhand.runs.manifest import Manifest, ModelRecord, Session, Status
+from evenhand.runs.manifest import Manifest, ModelRecord, SessionRecord, Status
 from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.plan import KINDS, Plan
-from evenhand.runs.progress import Progress, Silence, shown
-from evenhand.runs.requests import ConversationRequest, samples_of
+from evenhand.runs.progress import Progress, Silence, show_progress
+from evenhand.runs.requests import ConversationRequest, count_samples
 from evenhand.runs.shards import next_number, read_shards, refuse_gone, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import Interrupted, ResponseError, WriteError, add_session, as_json
@@ -130,12 +130,12 @@ def execute(
         columns = ["error"] if plan.speaker is None else ["error", "text"]
         stored = read_shards(folder, columns)
         good = stored.filter(pl.col("error").is_null()).select("request_id", "sample")
-        stages = [_begun(stage, stored) for stage in plan.stages()]
-        whole = not any(stage.left for stage in stages)
+        stages = [_start_stage(stage, stored) for stage in plan.stages()]
+        whole = not any(stage.n_pending for stage in stages)
         if retry_errors:
             stored = stored.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
-            stages = [_begun(stage, stored) for stage in plan.stages()]
-        done = sum(stage.most - stage.ahead - stage.left for stage in stages)
+            stages = [_start_stage(stage, stored) for stage in plan.stages()]
+        done = sum(stage.most - stage.n_ahead - stage.n_pending for stage in stages)
         session = _begin(directory, sum(stage.most for stage in stages), done, notes)
         numbers, sizes = itertools.count(next_number(folder)), dict[str | None, int]()
         answered, fresh, read = 0, list[pl.DataFrame](), stored.columns
@@ -148,8 +148,8 @@ def execute(
             fresh.append(kept.select(read))
 
         with (
-            _recorded(directory, session, model, whole) as save_counts,
-            shown(progress, directory.manifest.requests, done) as bar,
+            _record_session(directory, session, model, whole) as save_counts,
+            show_progress(progress, directory.manifest.requests, done) as bar,
         ):
             for note in notes:
                 bar.note(note)
@@ -157,19 +157,19 @@ def execute(
                 now: Plan | None = stage.rounds[-1]
                 while now is not None:
                     # conversations with equal words share a reply; a conversation ends after a failed one
-                    there, spared = stage.settled(stored)
+                    there, spared = stage.update_pending(stored)
                     session.requests_after += there
                     directory.manifest.requests -= spared
                     if there + spared:
                         bar.advance(there + spared, 0, 0)
                     for group in stage.groups():
                         asked = now.speaker if group["conversing"][0] and now.speaker else model
-                        begin_with = _first(group, first_shard) * abreast(asked)
+                        begin_with = _first(group, first_shard) * count_copies(asked)
                         first = sizes.get(group["decoding"][0], begin_with)
-                        of_kind = _of_kind(plan, group).join(good, on="request_id", how="semi")
+                        of_kind = _select_kind(plan, group).join(good, on="request_id", how="semi")
                         # a conversation continues only if its reply succeeded
                         known = len(stage.rounds) > 1 or of_kind.height > 0
-                        at_first = ShardSizes(first, max_shard * abreast(asked), shard_seconds)
+                        at_first = ShardSizes(first, max_shard * count_copies(asked), shard_seconds)
                         ask = partial(answer, asked)
                         for requests, rows in in_shards(group, ask, store, stopping, at_first, known):
                             tokens = int(rows["token_count"].sum())
@@ -184,10 +184,10 @@ def execute(
                         sizes[group["decoding"][0]] = first
                     every = pl.concat([stored, *fresh]).unique(good.columns, keep="last", maintain_order=True)
                     stored, fresh[:] = every, []
-                    now = stage.following(stored)
+                    now = stage.add_next_round(stored)
             rounds = [each for stage in stages for each in stage.rounds]
             stored = read_shards(folder, columns)
-            refuse_gone(sum(_lacking(each, stored).height for each in rounds), "requests", folder)
+            refuse_gone(sum(_find_pending(each, stored).height for each in rounds), "requests", folder)
             directory.write_conversations(plan, rounds)
             errors = _errors(plan, rounds, stored)
             directory.manifest.errors = errors
@@ -213,7 +213,7 @@ def _first(group: pl.DataFrame, first_shard: int) -> int:
     return max(first_shard // (WRITTEN_FOR_ONE_SCORED * int(group["samples"][0])), 1)
 
 
-def _of_kind(plan: Plan, group: pl.DataFrame) -> pl.DataFrame:
+def _select_kind(plan: Plan, group: pl.DataFrame) -> pl.DataFrame:
     return plan.requests.join(group.select(KINDS).unique(), on=KINDS, how="semi", nulls_equal=True)
 
 
@@ -228,10 +228,10 @@ class _Stage:
     """Number of requests of the rounds so far plus, at most, those of later rounds."""
 
     def __post_init__(self) -> None:
-        self.most = sum(each.requests.height for each in self.rounds) + self.ahead
+        self.most = sum(each.requests.height for each in self.rounds) + self.n_ahead
 
     @property
-    def ahead(self) -> int:
+    def n_ahead(self) -> int:
         """Return the number of replies after the last round, if none fails and all conversations differ."""
         return sum(
             part.prompts.height * (part.request.turns - int(part.prompts["turn"][0]))
@@ -240,45 +240,45 @@ class _Stage:
         )
 
     @property
-    def left(self) -> int:
+    def n_pending(self) -> int:
         """Return the number of requests of the last round without a response."""
         return self.pending.height
 
-    def settled(self, stored: pl.DataFrame) -> tuple[int, int]:
+    def update_pending(self, stored: pl.DataFrame) -> tuple[int, int]:
         """Return the requests of the last round that got responses since it was planned, and those that need none."""
-        waiting, self.pending = self.left, _lacking(self.rounds[-1], stored)
+        waiting, self.pending = self.n_pending, _find_pending(self.rounds[-1], stored)
         before = self.most
         self.__post_init__()
-        return waiting - self.left, before - self.most
+        return waiting - self.n_pending, before - self.most
 
     def groups(self) -> list[pl.DataFrame]:
         """Return the requests without a response, by kind."""
-        return self.pending.partition_by(KINDS, maintain_order=True) if self.left else []
+        return self.pending.partition_by(KINDS, maintain_order=True) if self.n_pending else []
 
-    def following(self, stored: pl.DataFrame) -> Plan | None:
+    def add_next_round(self, stored: pl.DataFrame) -> Plan | None:
         """Add the next round and return it; None after the last turn."""
-        following = self.rounds[-1].following(stored)
+        following = self.rounds[-1].plan_next_round(stored)
         if following is not None:
             self.rounds.append(following)
             self.pending = following.requests
         return following
 
 
-def _begun(plan: Plan, stored: pl.DataFrame) -> _Stage:
+def _start_stage(plan: Plan, stored: pl.DataFrame) -> _Stage:
     """Return the rounds of a plan up to the first with missing responses."""
-    stage = _Stage([plan], _lacking(plan, stored))
-    while not stage.left and stage.following(stored) is not None:
-        stage.settled(stored)
+    stage = _Stage([plan], _find_pending(plan, stored))
+    while not stage.n_pending and stage.add_next_round(stored) is not None:
+        stage.update_pending(stored)
     return stage
 
 
-def _lacking(plan: Plan, stored: pl.DataFrame) -> pl.DataFrame:
-    return plan.pending(plan.answered(stored))
+def _find_pending(plan: Plan, stored: pl.DataFrame) -> pl.DataFrame:
+    return plan.pending(plan.find_answered(stored))
 
 
-def _begin(directory: RunDirectory, requests: int, done: int, notes: list[str]) -> Session:
-    session = Session(
-        started=_now(),
+def _begin(directory: RunDirectory, requests: int, done: int, notes: list[str]) -> SessionRecord:
+    session = SessionRecord(
+        started=_format_now(),
         pid=os.getpid(),
         environment=this_environment(),
         requests_before=done,
@@ -309,8 +309,8 @@ def _settle_killed(manifest: Manifest, done: int) -> None:
 
 
 @contextmanager
-def _recorded(
-    directory: RunDirectory, session: Session, model: LanguageModel, whole: bool
+def _record_session(
+    directory: RunDirectory, session: SessionRecord, model: LanguageModel, whole: bool
 ) -> Iterator[Callable[[], None]]:
     """Record a session while it runs and when it ends; yield a function that saves the counts so far.
 
@@ -345,15 +345,15 @@ def _recorded(
         session.notes.append(f"{type(error).__name__}: {error}")
         raise
     finally:
-        session.ended, session.status = _now(), status
+        session.ended, session.status = _format_now(), status
         session.seconds = time.monotonic() - began
-        session.workers = whereabouts(model)
+        session.workers = describe_workers(model)
         manifest = directory.manifest
         manifest.status = "complete" if whole else status
         manifest.timings["responses"] = manifest.timings.get("responses", 0.0) + session.seconds
         if session.shards or not manifest.model.description:
             # a session without requests must not replace measurements of an earlier one, such as memory
-            manifest.model = ModelRecord.of(model)
+            manifest.model = ModelRecord.from_model(model)
             manifest.model.description = add_session(before, at_start, manifest.model.description)
             _add_uncounted(manifest)
         try:
@@ -379,10 +379,10 @@ def _errors(plan: Plan, rounds: list[Plan], responses: pl.DataFrame) -> dict[str
     parts = [part for each in rounds for part in each.parts]
     asked = pl.concat([part.prompts.select("request_id") for part in parts])
     counts = dict(asked.join(failed, on="request_id", how="inner")["error"].value_counts().rows())
-    if unsaid := plan.answers - sum(part.prompts.height * samples_of(part.request) for part in parts):
+    if unsaid := plan.answers - sum(part.prompts.height * count_samples(part.request) for part in parts):
         counts[str(ResponseError.MISSING)] = counts.get(str(ResponseError.MISSING), 0) + unsaid
     return dict(sorted(counts.items()))
 
 
-def _now() -> str:
+def _format_now() -> str:
     return datetime.now(UTC).isoformat("T", "seconds")

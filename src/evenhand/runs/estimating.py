@@ -11,13 +11,13 @@ import polars as pl
 from evenhand.models import LanguageModel
 from evenhand.runs.asking import RETRIED, answer
 from evenhand.runs.conversing import HISTORY, SAID
-from evenhand.runs.plan import KINDS, Part, Plan
+from evenhand.runs.plan import KINDS, Plan, PlanPart
 from evenhand.runs.requests import (
     ConversationRequest,
     GenerateRequest,
+    count_rounds,
     decoding_json,
-    decoding_of,
-    rounds_of,
+    parse_decoding,
 )
 from evenhand.schema import EvenhandError, table_bytes
 
@@ -80,10 +80,10 @@ def estimate(
         return {
             "requests": plan.prompts,
             "distinct_requests": distinct,
-            **_of_service(model, kinds, service, few, seconds),
+            **_estimate_service(model, kinds, service, few, seconds),
             "probe_seconds": time.perf_counter() - began,
         }
-    probed = [_probed(plan, kind, probe, seconds / len(kinds)) for kind in kinds]
+    probed = [_run_probe(plan, kind, probe, seconds / len(kinds)) for kind in kinds]
     return {
         "requests": plan.prompts,
         "distinct_requests": distinct,
@@ -110,7 +110,7 @@ def _kind(plan: Plan, model: LanguageModel, requests: pl.DataFrame) -> _Kind:
     if not requests["conversing"][0] or plan.speaker is None:
         return _Kind(model, requests)
     held = [part for part in plan.parts if isinstance(part.request, ConversationRequest)]
-    replies = sum(part.prompts.height * rounds_of(part.request) for part in held)
+    replies = sum(part.prompts.height * count_rounds(part.request) for part in held)
     return _Kind(plan.speaker, requests, replies / sum(part.prompts.height for part in held))
 
 
@@ -123,7 +123,7 @@ class _Probe:
     errors: int
 
 
-def _probed(plan: Plan, kind: _Kind, probe: int, seconds: float) -> _Probe:
+def _run_probe(plan: Plan, kind: _Kind, probe: int, seconds: float) -> _Probe:
     model, requests = kind.asked, kind.requests
     distinct, largest = requests.height, max(min(probe, requests.height), 1)
     answer(model, requests[:1])  # the first call allocates memory and compiles, so it is not representative
@@ -139,18 +139,18 @@ def _probed(plan: Plan, kind: _Kind, probe: int, seconds: float) -> _Probe:
             break
         size = min(size * 2, largest)
     answered = pl.concat(rows)
-    longer = _longer(plan, kind, seconds / 2) if kind.rounds > 1 else 1.0
+    longer = _estimate_slowdown(plan, kind, seconds / 2) if kind.rounds > 1 else 1.0
     whole = distinct * kind.rounds
     return _Probe(
         tokens=int(answered["token_count"].sum()) * whole / probed,
         seconds=took * whole * longer / part.height,
-        disk=_bytes_of(rows[-1], round(whole * rows[-1].height / part.height)),
+        disk=_extrapolate_bytes(rows[-1], round(whole * rows[-1].height / part.height)),
         requests=probed,
         errors=answered.height - answered["error"].null_count(),
     )
 
 
-def _longer(plan: Plan, kind: _Kind, seconds: float) -> float:
+def _estimate_slowdown(plan: Plan, kind: _Kind, seconds: float) -> float:
     """Return the duration of all replies relative to the first ones; later replies take longer because histories grow.
 
     A few conversations are generated within the time limit; further turns are assumed to take as long as the last.
@@ -167,30 +167,30 @@ def _longer(plan: Plan, kind: _Kind, seconds: float) -> float:
         began = time.perf_counter()
         replies = answer(kind.asked, now.requests)
         took.append(time.perf_counter() - began)
-        now = now.following(replies)
+        now = now.plan_next_round(replies)
     took += [took[-1]] * max(round(kind.rounds) - len(took), 0)
     return sum(took) / len(took) / took[0]
 
 
-def _of_service(
+def _estimate_service(
     model: LanguageModel, kinds: list[_Kind], service: Mapping[str, Any], few: int, seconds: float
 ) -> dict[str, Any]:
     """Extrapolate from a few requests: the largest kinds are sent, and the others get the mean of these."""
     concurrency, per_minute = service["concurrency"], service["per_minute"]
     if per_minute is not None:
         few = min(few, max(int(per_minute * seconds / 60), 1))
-    largest = sorted(kinds, key=_all_questions, reverse=True)[:few]
-    probes: list[_FewAnswers] = []
+    largest = sorted(kinds, key=_count_all_service_requests, reverse=True)[:few]
+    probes: list[_ServiceProbe] = []
     failure: str | None = None
     try:
         for kind in largest:
-            probes.append(_asked_of_service(kind.asked, kind.requests, few // len(largest)))
+            probes.append(_probe_service(kind.asked, kind.requests, few // len(largest)))
             if failure := probes[-1].failure:
                 break
     except EvenhandError as error:
         failure = error.message
     facts: dict[str, Any] = {
-        "asked": _sent(model.describe()["service"]) - _sent(service),
+        "asked": _count_sent_requests(model.describe()["service"]) - _count_sent_requests(service),
         "at_once": min((probe.asked for probe in probes), default=0),
         "concurrency": concurrency,
         "probe_requests": sum(probe.rows.height for probe in probes),
@@ -199,20 +199,22 @@ def _of_service(
     }
     if failure is not None:
         return {**facts, "not_estimated": failure}
-    questions = sum(map(_all_questions, kinds))
-    share = questions / sum(map(_all_questions, largest))
+    questions = sum(map(_count_all_service_requests, kinds))
+    share = questions / sum(map(_count_all_service_requests, largest))
     rows = pl.concat(probe.rows for probe in probes)
     counts = rows.filter(pl.col("error").is_null())["token_count"]
     if counts.len() and not counts.null_count():  # otherwise only empty texts have counts
         facts["tokens"] = round(float(counts.mean()) * questions)  # type: ignore[arg-type]
-    facts["disk_bytes"] = _bytes_of(rows, questions)
+    facts["disk_bytes"] = _extrapolate_bytes(rows, questions)
     if any(probe.asked == 0 for probe in probes):
         return {
             **facts,
             "not_estimated": "the responses to the probe were already stored from an earlier run",
         }
     rounds = [
-        probe.seconds / ceil(probe.asked / concurrency) * ceil(_all_questions(kind) / concurrency)
+        probe.seconds
+        / ceil(probe.asked / concurrency)
+        * ceil(_count_all_service_requests(kind) / concurrency)
         for probe, kind in zip(probes, largest, strict=True)
     ]
     paced = 0.0 if per_minute is None else questions * 60 / per_minute
@@ -220,53 +222,53 @@ def _of_service(
 
 
 @dataclass(frozen=True)
-class _FewAnswers:
+class _ServiceProbe:
     rows: pl.DataFrame
     asked: int  # of the last round, which determines the rate
     seconds: float  # of it
     failure: str | None = None
 
 
-def _asked_of_service(model: LanguageModel, kind: pl.DataFrame, few: int) -> _FewAnswers:
+def _probe_service(model: LanguageModel, kind: pl.DataFrame, few: int) -> _ServiceProbe:
     """Send one request first, in case the service is down, and then the others in parallel."""
     rows: list[pl.DataFrame] = []
     # without a seed, so that the next estimate draws others; responses are stored
     drawn = kind.sample(min(few, kind.height))
     samples = min(int(kind["samples"][0]), max(few - 1, 1))
-    for part in (_sampled(drawn[:1], 1), _sampled(drawn[1 : 1 + (few - 1) // samples], samples)):
+    for part in (_limit_samples(drawn[:1], 1), _limit_samples(drawn[1 : 1 + (few - 1) // samples], samples)):
         if part.is_empty():
             break
-        before, began = _sent(model.describe()["service"]), time.perf_counter()
+        before, began = _count_sent_requests(model.describe()["service"]), time.perf_counter()
         rows.append(answer(model, part))
         took = time.perf_counter() - began
-        asked = min(_sent(model.describe()["service"]) - before, _questions(part))
+        asked = min(_count_sent_requests(model.describe()["service"]) - before, _count_service_requests(part))
         failed = rows[-1].filter(pl.col("error").is_in([str(code) for code in RETRIED]))
         if failed.height == rows[-1].height:
-            return _FewAnswers(pl.concat(rows), asked, took, failed["detail"][0] or failed["error"][0])
-    return _FewAnswers(pl.concat(rows), asked, took)
+            return _ServiceProbe(pl.concat(rows), asked, took, failed["detail"][0] or failed["error"][0])
+    return _ServiceProbe(pl.concat(rows), asked, took)
 
 
-def _sampled(requests: pl.DataFrame, samples: int) -> pl.DataFrame:
+def _limit_samples(requests: pl.DataFrame, samples: int) -> pl.DataFrame:
     """Return the requests with a smaller number of samples."""
     stored = requests["decoding"][0] if requests.height else None
     if stored is None:
         return requests
-    fewer = decoding_json(GenerateRequest(replace(decoding_of(stored), samples=samples)))
+    fewer = decoding_json(GenerateRequest(replace(parse_decoding(stored), samples=samples)))
     return requests.with_columns(
         decoding=pl.lit(fewer), samples=pl.lit(samples, dtype=requests.schema["samples"])
     )
 
 
-def _questions(requests: pl.DataFrame) -> int:
+def _count_service_requests(requests: pl.DataFrame) -> int:
     """Return the number of requests to a service: one per sample."""
     return int(requests["samples"].sum())
 
 
-def _all_questions(kind: _Kind) -> int:
-    return round(_questions(kind.requests) * kind.rounds)
+def _count_all_service_requests(kind: _Kind) -> int:
+    return round(_count_service_requests(kind.requests) * kind.rounds)
 
 
-def _sent(service: Mapping[str, Any]) -> int:
+def _count_sent_requests(service: Mapping[str, Any]) -> int:
     return int(service["answered"] + sum([*service["asked_again"].values(), *service["failed"].values()]))
 
 
@@ -278,21 +280,21 @@ def _spread(requests: pl.DataFrame, size: int) -> pl.DataFrame:
     return pl.concat(requests.slice(start, length) for start in starts)
 
 
-def _prompt_bytes(part: Part) -> int:
+def _prompt_bytes(part: PlanPart) -> int:
     prompts = part.prompts.drop(HISTORY, SAID, strict=False)
     step = max(prompts.height // 2000, 1)
-    return _bytes_of(prompts.gather_every(step), prompts.height * rounds_of(part.request))
+    return _extrapolate_bytes(prompts.gather_every(step), prompts.height * count_rounds(part.request))
 
 
-def _bytes_of(sample: pl.DataFrame, height: int) -> int:
-    whole = _encoded(sample)
+def _extrapolate_bytes(sample: pl.DataFrame, height: int) -> int:
+    whole = _measure_bytes(sample)
     if sample.height < 2:
         return whole * height
-    half = _encoded(sample[: sample.height // 2])
+    half = _measure_bytes(sample[: sample.height // 2])
     # the fixed part of a file must not be multiplied, so extrapolate by the slope
     slope = max(whole - half, 0) / (sample.height - sample.height // 2)
     return round(whole + slope * (height - sample.height))
 
 
-def _encoded(frame: pl.DataFrame) -> int:
+def _measure_bytes(frame: pl.DataFrame) -> int:
     return len(table_bytes(frame))

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from evenhand.classifiers import ClassifiedText
-from evenhand.runs.conversing import told, with_contexts
+from evenhand.runs.conversing import list_utterances, with_contexts
 from evenhand.runs.directory import RunDirectory
-from evenhand.runs.labels import LABEL_VALUES, identified
+from evenhand.runs.labels import LABEL_VALUES, build_classified_texts
 from evenhand.runs.manifest import LabelledRecord
 from evenhand.runs.requests import TOKEN_COLUMNS
 from evenhand.runs.shards import LABEL_PARTS, read_shards
@@ -150,7 +150,7 @@ def self_chats(directory: RunDirectory, benchmark: str) -> pl.DataFrame:
             f"The run {directory.path} has no conversations of {benchmark!r}.",
             "Give a benchmark of self-chats (`evenhand list benchmarks`).",
         )
-    return told(answers(directory, benchmark))
+    return list_utterances(answers(directory, benchmark))
 
 
 def written_benchmarks(directory: RunDirectory) -> list[str]:
@@ -189,8 +189,8 @@ def judgements(
     judged = _judgement(directory, benchmark, role, classifier_key)
     rule, record = ClassifiedText(**judged.rule), directory.manifest.labels[judged.classifier]
     frame = continuations(directory, benchmark, ["prompt_id", *rule.columns])
-    texts = identified(frame, rule, reads_context=record.reads_context)
-    labelled = _labelled(frame["error"], texts, _labels(directory, judged.classifier))
+    texts = build_classified_texts(frame, rule, reads_context=record.reads_context)
+    labelled = _join_labels(frame["error"], texts, _labels(directory, judged.classifier))
     return pl.concat(
         [frame.select("prompt_id", "sample"), texts.select(judged_text="text"), labelled],
         how="horizontal",
@@ -301,8 +301,10 @@ def _with_labels(directory: RunDirectory, benchmark: str, frame: pl.DataFrame) -
     columns = []
     for role in judged:
         record = directory.manifest.labels[judged[role].classifier]
-        texts = identified(frame, ClassifiedText(**judged[role].rule), reads_context=record.reads_context)
-        labelled = _labelled(frame["error"], texts, _labels(directory, judged[role].classifier))
+        texts = build_classified_texts(
+            frame, ClassifiedText(**judged[role].rule), reads_context=record.reads_context
+        )
+        labelled = _join_labels(frame["error"], texts, _labels(directory, judged[role].classifier))
         columns += [labelled[name].alias(f"{role}_{name}") for name in LABEL_VALUES]
     return frame.with_columns(columns)
 
@@ -347,7 +349,7 @@ def _labels(directory: RunDirectory, key: str) -> pl.DataFrame:
     return read_shards(directory.labels_folder(key), LABEL_VALUES, LABEL_PARTS)
 
 
-def _labelled(failed: pl.Series, texts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def _join_labels(failed: pl.Series, texts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     rows = texts.select("text_id", failed=failed).join(
         labels.with_columns(is_stored=pl.lit(True)), on="text_id", how="left", maintain_order="left"
     )

@@ -14,14 +14,14 @@ import polars as pl
 
 from evenhand.classifiers import ClassifiedText, Classifier, Labels
 from evenhand.runs.asking import RETRIED, ask_in_halves, refuse_other_kind, rows_before, text_series
-from evenhand.runs.cluster import abreast, whereabouts
+from evenhand.runs.cluster import count_copies, describe_workers
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import Environment, this_environment
 from evenhand.runs.joining import CONTINUATION_COLUMNS, continuations
-from evenhand.runs.labels import LABEL_VALUES, classifier_key, identified
+from evenhand.runs.labels import LABEL_VALUES, build_classified_texts, classifier_key
 from evenhand.runs.manifest import ClassifierRecord, EarlierLabels, LabelledRecord
 from evenhand.runs.pacing import ShardSizes, in_shards
-from evenhand.runs.progress import Progress, Silence, shown
+from evenhand.runs.progress import Progress, Silence, show_progress
 from evenhand.runs.shards import (
     LABEL_PARTS,
     next_number,
@@ -137,18 +137,18 @@ def label(
     began = time.monotonic()
     progress, sizes = progress or Silence(), ShardSizes(first_shard, max_shard, shard_seconds)
     with directory.lock(), Stopping() as stopping:
-        answered = _answered(directory)
+        answered = _count_responses(directory)
         work = _work(directory, wanted, classifiers)
         environment = this_environment()
         for key, its in work.items():
-            with _recorded(directory, key, its, environment):
+            with _record_labelling(directory, key, its, environment):
                 _label_all(
                     directory, directory.labels_folder(key), its, stopping, progress, sizes, retry_errors
                 )
             for labelling in its.labellings:
-                _let_count(directory, labelling, key)
+                _make_current(directory, labelling, key)
             directory.save()
-        refuse_gone(answered - _answered(directory), "requests", directory.responses_folder)
+        refuse_gone(answered - _count_responses(directory), "requests", directory.responses_folder)
     errors = sum((Counter(its.errors) for its in work.values()), Counter[str]())
     return LabelOutcome(
         texts=sum(its.texts.height for its in work.values()),
@@ -174,7 +174,7 @@ def _work(
         for labelling in its.labellings:
             rule = labelling.rule
             frame = continuations(directory, labelling.benchmark, rule.columns, responses=responses)
-            judged = identified(frame, rule, reads_context=its.classifier.reads_context)
+            judged = build_classified_texts(frame, rule, reads_context=its.classifier.reads_context)
             texts.append(judged.drop_nulls("text_id"))
         length = pl.col("text").str.len_bytes() + pl.col("context").str.len_bytes().fill_null(0)
         # longest first, so that texts that do not fit in memory show at once; the id makes the order unique
@@ -207,7 +207,7 @@ def _check(
             )
 
 
-def _answered(directory: RunDirectory) -> int:
+def _count_responses(directory: RunDirectory) -> int:
     return read_shards(directory.responses_folder, []).height
 
 
@@ -235,10 +235,10 @@ def _label_all(
         directory.check_in_place()
         write_shard(folder, next(numbers), rows, LABEL_PARTS)
 
-    copies = abreast(its.classifier)
+    copies = count_copies(its.classifier)
     sizes = replace(sizes, first=sizes.first * copies, largest=sizes.largest * copies)
     total = its.texts.height
-    with shown(progress, total, total - pending.height, "texts") as bar:
+    with show_progress(progress, total, total - pending.height, "texts") as bar:
         for note in [*its.notes, *([f"judged by {unquote(folder.name)}"] if pending.height else [])]:
             bar.note(note)
         for texts, rows in in_shards(pending, ask, store, stopping, sizes, answered):
@@ -249,7 +249,9 @@ def _label_all(
 
 
 @contextmanager
-def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Environment) -> Iterator[None]:
+def _record_labelling(
+    directory: RunDirectory, key: str, its: _Work, environment: Environment
+) -> Iterator[None]:
     began, manifest = time.monotonic(), directory.manifest
     before = manifest.labels[key].description if key in manifest.labels else {}
     at_start = as_json(its.classifier.describe())
@@ -279,7 +281,7 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         stored = read_shards(directory.labels_folder(key), ["error"], LABEL_PARTS)
         record.texts, record.errors = stored.height, _by_code(stored)
         record.seconds += seconds
-        record.workers = whereabouts(its.classifier)
+        record.workers = describe_workers(its.classifier)
         if its.judged or not record.description:
             # a session that labelled nothing must not replace results of an earlier one, such as self-agreement
             at_end = as_json(its.classifier.describe())
@@ -302,7 +304,7 @@ def _by_code(rows: pl.DataFrame) -> dict[str, int]:
     return dict(sorted(rows["error"].drop_nulls().value_counts().rows()))
 
 
-def _let_count(directory: RunDirectory, labelling: Labelling, key: str) -> None:
+def _make_current(directory: RunDirectory, labelling: Labelling, key: str) -> None:
     manifest = directory.manifest
     roles = manifest.judged.setdefault(labelling.benchmark, {})
     now = LabelledRecord(classifier=key, rule=as_json(labelling.rule.parameters()))

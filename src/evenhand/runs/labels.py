@@ -29,7 +29,7 @@ def label_folders(directory: RunDirectory) -> dict[str, Path]:
     return {key: directory.labels_folder(key) for key in sorted(directory.manifest.labels)}
 
 
-def identified(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool) -> pl.DataFrame:
+def build_classified_texts(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool) -> pl.DataFrame:
     """Return the text that is classified for each continuation, with its id and context.
 
     Parameters

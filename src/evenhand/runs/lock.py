@@ -12,7 +12,7 @@ from evenhand.schema import UsageError, WriteError, parse_json, write_json
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold a lock file while the block runs; a context manager.
 
     `path` is the lock file. Raises UsageError if a running process holds it, and WriteError if the file

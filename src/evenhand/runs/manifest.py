@@ -16,8 +16,8 @@ from evenhand.runs.requests import (
     GenerateRequest,
     Request,
     ScoreRequest,
+    count_rounds,
     fingerprint_digest,
-    rounds_of,
 )
 from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_json
 
@@ -51,7 +51,7 @@ class ModelRecord(Record):
     device: str | None = None
 
     @classmethod
-    def of(cls, model: LanguageModel) -> Self:
+    def from_model(cls, model: LanguageModel) -> Self:
         fingerprint, description = as_json(model.fingerprint), as_json(model.describe())
         return cls(
             fingerprint=fingerprint,
@@ -87,7 +87,7 @@ class AskedRecord(Record):
     """Fingerprint of the speaker in conversations: the model's, and the format in which it receives them."""
 
     @classmethod
-    def of(cls, prompts: int, request: Request, speaker: Mapping[str, Any] | None = None) -> Self:
+    def from_request(cls, prompts: int, request: Request, speaker: Mapping[str, Any] | None = None) -> Self:
         """Return the record of a request. prompts: number of prompts. speaker: fingerprint of
         the model that replies, if any.
         """
@@ -98,7 +98,7 @@ class AskedRecord(Record):
             return cls(prompts=prompts, decoding=decoding)
         told_by = as_json(speaker or {})
         return cls(
-            prompts=prompts * rounds_of(request), decoding=decoding, turns=request.turns, speaker=told_by
+            prompts=prompts * count_rounds(request), decoding=decoding, turns=request.turns, speaker=told_by
         )
 
 
@@ -150,7 +150,7 @@ class EarlierLabels(LabelledRecord):
     role: str
 
 
-class Session(Record):
+class SessionRecord(Record):
     """One start or resume of the run."""
 
     started: str
@@ -234,7 +234,7 @@ class Manifest(Record):
     """Number of failed rows by error code."""
     timings: dict[str, float] = Field(default_factory=dict)
     """Duration in seconds by stage, summed over sessions."""
-    sessions: list[Session] = Field(default_factory=list)
+    sessions: list[SessionRecord] = Field(default_factory=list)
 
     @field_validator("arguments_resolved")
     @classmethod
@@ -317,7 +317,7 @@ def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, A
     """
     before, after = dict(_leaves(as_json(stored))), dict(_leaves(as_json(now)))
     lines = [
-        f"  {key}: stored {_shown(before, key)}, given now {_shown(after, key)}"
+        f"  {key}: stored {_format_leaf(before, key)}, given now {_format_leaf(after, key)}"
         for key in sorted(before.keys() | after.keys())
         if key not in before or key not in after or before[key] != after[key]
     ]
@@ -333,7 +333,7 @@ def _leaves(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
     return [(prefix, value)]
 
 
-def _shown(leaves: Mapping[str, Any], key: str) -> str:
+def _format_leaf(leaves: Mapping[str, Any], key: str) -> str:
     return json.dumps(leaves[key], ensure_ascii=False) if key in leaves else "nothing"
 
 

@@ -12,11 +12,11 @@ from evenhand.runs.requests import (
     ConversationRequest,
     Request,
     ScoreRequest,
+    count_rounds,
+    count_samples,
     decoding_json,
     fingerprint_digest,
     request_ids,
-    rounds_of,
-    samples_of,
 )
 from evenhand.schema import PROMPT_KEYS, RESPONSES, DataError, UsageError
 
@@ -47,7 +47,7 @@ CONTINUATION = frozenset({"continuation", conversing.CONTEXT})
 
 
 @dataclass(frozen=True)
-class Part:
+class PlanPart:
     """The share of one benchmark in a run: its prompts and the kind of request."""
 
     benchmark: str
@@ -61,7 +61,7 @@ class Part:
 class Plan:
     """All distinct requests of a run, in the order in which they are sent; the result of `make_plan`."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlanPart, ...]
     requests: pl.DataFrame
     """Columns REQUESTS. Likelihoods are sorted so that neighbours share prefixes. Generations follow, sorted so that
     neighbours have similar lengths."""
@@ -78,13 +78,14 @@ class Plan:
     @property
     def prompts(self) -> int:
         """Return the number of prompts of all parts; every utterance of a conversation except its opener counts."""
-        return sum(part.prompts.height * rounds_of(part.request) for part in self.parts)
+        return sum(part.prompts.height * count_rounds(part.request) for part in self.parts)
 
     @property
     def answers(self) -> int:
         """Return the number of responses of all parts: one per prompt, or one per prompt and sample."""
         return sum(
-            part.prompts.height * rounds_of(part.request) * samples_of(part.request) for part in self.parts
+            part.prompts.height * count_rounds(part.request) * count_samples(part.request)
+            for part in self.parts
         )
 
     def stages(self) -> list["Plan"]:
@@ -104,7 +105,7 @@ class Plan:
             stages = [alone, *((part,) for part in cut)]
         return [_plan(parts, self.fingerprint, self.speaker) for parts in stages if parts]
 
-    def following(self, responses: pl.DataFrame) -> "Plan | None":
+    def plan_next_round(self, responses: pl.DataFrame) -> "Plan | None":
         """Return the plan of the next utterances of unfinished conversations, after all requests of this plan have
         responses.
 
@@ -114,14 +115,14 @@ class Plan:
         parts = []
         for part in self.parts:
             if isinstance(part.request, ConversationRequest) and self.speaker is not None:
-                rows = conversing.continued(part.prompts, responses, part.request, self.speaker)
+                rows = conversing.plan_next_replies(part.prompts, responses, part.request, self.speaker)
                 if rows.height:
                     parts.append(
-                        _with_ids(Part(part.benchmark, rows, part.request), self.speaker.fingerprint)
+                        _with_ids(PlanPart(part.benchmark, rows, part.request), self.speaker.fingerprint)
                     )
         return _plan(tuple(parts), self.fingerprint, self.speaker) if parts else None
 
-    def answered(self, responses: pl.DataFrame) -> pl.Series:
+    def find_answered(self, responses: pl.DataFrame) -> pl.Series:
         """Return the identifiers of requests that have responses for all samples.
 
         `responses` has the columns request_id and sample, each pair once.
@@ -136,7 +137,7 @@ class Plan:
         `done_ids` are identifiers of requests with a response; unknown ones are ignored.
 
         >>> frame = pl.DataFrame({"prompt_id": ["a", "b"], "text": ["Hi.", "Hello."]})
-        >>> plan = make_plan([Part("greetings", frame)], {"name": "a model"})
+        >>> plan = make_plan([PlanPart("greetings", frame)], {"name": "a model"})
         >>> plan.pending(plan.requests["request_id"][:1])["text"].to_list()
         ['Hi.']
         """
@@ -146,7 +147,7 @@ class Plan:
 
 
 def make_plan(
-    parts: Sequence[Part], fingerprint: Mapping[str, Any], speaker: TextGenerator | None = None
+    parts: Sequence[PlanPart], fingerprint: Mapping[str, Any], speaker: TextGenerator | None = None
 ) -> Plan:
     """Make a plan: give every prompt its request, and list each distinct request once.
 
@@ -176,12 +177,12 @@ def make_plan(
 
     Notes
     -----
-    For conversations, only the first reply is planned. `Plan.following` plans the next ones.
+    For conversations, only the first reply is planned. `Plan.plan_next_round` plans the next ones.
 
     Examples
     --------
     >>> frame = pl.DataFrame({"prompt_id": ["a", "b", "c"], "text": ["Hi.", "Hello.", "Hi."]})
-    >>> plan = make_plan([Part("greetings", frame)], {"name": "a model"})
+    >>> plan = make_plan([PlanPart("greetings", frame)], {"name": "a model"})
     >>> plan.parts[0].prompts.height, plan.requests["text"].to_list()
     (3, ['Hello.', 'Hi.'])
     """
@@ -202,13 +203,13 @@ def make_plan(
                     f"{part.benchmark!r} requires conversations, but no speaker was given.",
                     "Pass speaker=... with the plan.",
                 )
-            rows = conversing.opened(part.benchmark, part.prompts, request, speaker)
-            part, asked_of = Part(part.benchmark, rows, request), speaker.fingerprint
+            rows = conversing.plan_first_replies(part.benchmark, part.prompts, request, speaker)
+            part, asked_of = PlanPart(part.benchmark, rows, request), speaker.fingerprint
         planned.append(_with_ids(part, asked_of))
     return _plan(tuple(planned), fingerprint, speaker)
 
 
-def _plan(parts: tuple[Part, ...], fingerprint: Mapping[str, Any], speaker: TextGenerator | None) -> Plan:
+def _plan(parts: tuple[PlanPart, ...], fingerprint: Mapping[str, Any], speaker: TextGenerator | None) -> Plan:
     requests = pl.concat([_requests(part) for part in parts])
     # longest first, so that texts that do not fit in memory show at once; likelihoods are sorted to share prefixes
     # instead
@@ -220,7 +221,7 @@ def _plan(parts: tuple[Part, ...], fingerprint: Mapping[str, Any], speaker: Text
     return Plan(parts, requests, fingerprint, speaker)
 
 
-def _with_ids(part: Part, fingerprint: Mapping[str, Any]) -> Part:
+def _with_ids(part: PlanPart, fingerprint: Mapping[str, Any]) -> PlanPart:
     prompts = part.prompts
     contexts = prompts["context"].to_list() if _has_values(prompts, "context") else None
     spans = span_list(prompts) if _has_values(prompts, "span_start") else None
@@ -228,7 +229,7 @@ def _with_ids(part: Part, fingerprint: Mapping[str, Any]) -> Part:
     texts = prompts[_asked_text(part)].to_list()
     ids = request_ids(texts, contexts, spans, part.request, fingerprint, starts)
     with_ids = prompts.with_columns(pl.Series("request_id", ids, dtype=pl.String))
-    return Part(part.benchmark, with_ids, part.request)
+    return PlanPart(part.benchmark, with_ids, part.request)
 
 
 def _check(benchmark: str, prompts: pl.DataFrame, *, generates: bool) -> None:
@@ -270,7 +271,7 @@ def _check(benchmark: str, prompts: pl.DataFrame, *, generates: bool) -> None:
         )
 
 
-def _requests(part: Part) -> pl.DataFrame:
+def _requests(part: PlanPart) -> pl.DataFrame:
     prompts = part.prompts
     scoring = part.request if isinstance(part.request, ScoreRequest) else ScoreRequest()
     return prompts.select(
@@ -283,12 +284,12 @@ def _requests(part: Part) -> pl.DataFrame:
         pl.lit(scoring.masking, dtype=pl.String).alias("masking"),
         pl.lit(scoring.keep_tokens).alias("keep_tokens"),
         pl.lit(decoding_json(part.request), dtype=pl.String).alias("decoding"),
-        pl.lit(samples_of(part.request), dtype=pl.UInt16).alias("samples"),
+        pl.lit(count_samples(part.request), dtype=pl.UInt16).alias("samples"),
         pl.lit(isinstance(part.request, ConversationRequest)).alias("conversing"),
     )
 
 
-def _asked_text(part: Part) -> str:
+def _asked_text(part: PlanPart) -> str:
     return conversing.HISTORY if isinstance(part.request, ConversationRequest) else "text"
 
 

@@ -82,7 +82,7 @@ class Lines:
             self._say(self._state())
 
     def note(self, message: str) -> None:
-        self._say(_plain(message))
+        self._say(_make_printable(message))
 
     def stop(self) -> None:
         if self._running:
@@ -152,7 +152,7 @@ class Bar:
         from rich.text import Text
 
         if self._bar is not None:
-            self._bar.console.print(Text(_plain(message)))
+            self._bar.console.print(Text(_make_printable(message)))
 
     def stop(self) -> None:
         if self._bar is not None:
@@ -160,7 +160,7 @@ class Bar:
             self._bar = None
 
 
-def _plain(message: str) -> str:
+def _make_printable(message: str) -> str:
     """Return a message on one line, without control characters, which external names may contain."""
     from evenhand.reports import wording
 
@@ -168,12 +168,12 @@ def _plain(message: str) -> str:
 
 
 @contextmanager
-def shown(progress: Progress, total: int, done: int, unit: Unit = "requests") -> Iterator[Progress]:
+def show_progress(progress: Progress, total: int, done: int, unit: Unit = "requests") -> Iterator[Progress]:
     """Start a progress, and stop it when the block ends, also after an error; a context manager.
 
     Examples
     --------
-    >>> with shown(Silence(), total=3, done=0) as progress:
+    >>> with show_progress(Silence(), total=3, done=0) as progress:
     ...     progress.advance(3, 30, 0)
     """
     progress.start(total, done, unit)

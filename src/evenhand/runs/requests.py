@@ -61,19 +61,19 @@ class ConversationRequest:
 Request = ScoreRequest | GenerateRequest | ConversationRequest
 
 
-def samples_of(request: Request) -> int:
+def count_samples(request: Request) -> int:
     """Return the number of response rows per request: its samples, or one likelihood.
 
-    >>> samples_of(ScoreRequest())
+    >>> count_samples(ScoreRequest())
     1
     """
     return 1 if isinstance(request, ScoreRequest) else request.decoding.samples
 
 
-def rounds_of(request: Request) -> int:
+def count_rounds(request: Request) -> int:
     """Return how often each prompt is sent: once, or once for each utterance after an opener.
 
-    >>> rounds_of(ScoreRequest())
+    >>> count_rounds(ScoreRequest())
     1
     """
     return request.turns - 1 if isinstance(request, ConversationRequest) else 1
@@ -86,11 +86,11 @@ def decoding_json(request: Request) -> str | None:
     return json.dumps(request.decoding.parameters(), sort_keys=True)
 
 
-def decoding_of(stored: str) -> Decoding:
+def parse_decoding(stored: str) -> Decoding:
     """Return the decoding that `decoding_json` wrote.
 
     >>> decoding = Decoding(max_new_tokens=9, stop=("\\n",))
-    >>> decoding_of(decoding_json(GenerateRequest(decoding))) == decoding
+    >>> parse_decoding(decoding_json(GenerateRequest(decoding))) == decoding
     True
     """
     parameters = json.loads(stored)
@@ -161,11 +161,11 @@ def request_ids(
     if contexts is None and spans is None and start_tokens is None:
         bare = question.copy()
         bare.update(_surroundings(None, None))
-        return [_extended(bare, text.encode()) for text in texts]
+        return [_extend_digest(bare, text.encode()) for text in texts]
     none = [None] * len(texts)
     everything = zip(texts, contexts or none, spans or none, start_tokens or none, strict=True)
     return [
-        _extended(question, _surroundings(context, span, start_token) + text.encode())
+        _extend_digest(question, _surroundings(context, span, start_token) + text.encode())
         for text, context, span, start_token in everything
     ]
 
@@ -183,7 +183,7 @@ def text_ids(texts: Sequence[str], contexts: Sequence[str | None] | None = None)
     """
     empty = hashlib.blake2b(digest_size=16)
     return [
-        _extended(empty, _surroundings(context, None) + text.encode())
+        _extend_digest(empty, _surroundings(context, None) + text.encode())
         for text, context in zip(texts, contexts or [None] * len(texts), strict=True)
     ]
 
@@ -206,7 +206,7 @@ def _surroundings(context: str | None, span: tuple[int, int] | None, start_token
     return f"{where} {len(encoded)}\n".encode() + encoded
 
 
-def _extended(question: "hashlib.blake2b", content: bytes) -> str:
+def _extend_digest(question: "hashlib.blake2b", content: bytes) -> str:
     digest = question.copy()
     digest.update(content)
     return digest.hexdigest()

@@ -60,9 +60,9 @@ class _Watch:
             if self.in_flight:
                 self.stop()
         elif time.monotonic() - self.since > SAME_PRESS:
-            self.again(number)
+            self.exit_at_once(number)
 
-    def again(self, number: int) -> None:
+    def exit_at_once(self, number: int) -> None:
         """Exit at once on a second signal, without a clean exit. Files on disk are complete in any case."""
         if self.last_words is None:
             self.end()
@@ -117,12 +117,12 @@ class Stopping:
             watch.end()
         else:
             watch.in_flight = self._outer_in_flight
-        if kind is None and self.requested and not watch.raised:
+        if kind is None and self.is_requested and not watch.raised:
             # the signal came while something was being written, and nothing was in progress after that
             watch.stop()
 
     @property
-    def requested(self) -> bool:
+    def is_requested(self) -> bool:
         """Return True if a signal was received."""
         return self._watch.since is not None
 
@@ -131,7 +131,7 @@ class Stopping:
         """Mark work that may be interrupted; a context manager. Raises StopRequested if a signal was or is received."""
         self._watch.in_flight = True
         try:
-            if self.requested:
+            if self.is_requested:
                 self._watch.stop()
             yield
         finally:

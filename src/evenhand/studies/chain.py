@@ -7,7 +7,7 @@ from pathlib import Path
 from evenhand.mitigations import Answer, Mitigated, Mitigation, as_chain, load_mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import MitigationRecord
-from evenhand.runs.cluster import where_it_is
+from evenhand.runs.cluster import run_where_loaded
 from evenhand.schema import EvenhandError, as_json
 
 LONGEST_SLUG, LONGEST_NAME = 32, 120
@@ -28,7 +28,7 @@ def chain_of(model: LanguageModel) -> list[Mitigation]:
     return chain
 
 
-@where_it_is
+@run_where_loaded
 def check_answers(model: LanguageModel, answer: Answer) -> None:
     """Raise Unsupported if a mitigation of a model does not support such responses."""
     if isinstance(model, Mitigated):
@@ -65,7 +65,7 @@ def named_chain(
     return words, tuple(load_mitigation(link) if isinstance(link, str) else link for link in chain)
 
 
-@where_it_is
+@run_where_loaded
 def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord]:
     """Return the manifest's description of each mitigation of a model.
 

@@ -10,7 +10,7 @@ from pydantic import field_validator, model_validator
 from evenhand.mitigations import Mitigation, mitigated
 from evenhand.models import LanguageModel
 from evenhand.models.served import is_address
-from evenhand.runs.cluster import FarModel, Pool, Recipe, check_place, far_model, workers_on
+from evenhand.runs.cluster import Pool, Recipe, RemoteModel, check_place, load_remote_model, start_workers
 from evenhand.schema import UsageError
 from evenhand.studies.model_options import ModelOptions, load_named_model
 from evenhand.studies.options import Count, Options
@@ -63,7 +63,7 @@ def placed(
     UsageError
         `device` is the number of a single accelerator, but the options name a cluster.
     EvenhandError
-        The workers cannot be started; see `workers_on`.
+        The workers cannot be started; see `start_workers`.
     """
     if place.on is None:
         yield None
@@ -74,7 +74,7 @@ def placed(
             "its own.",
             "Remove --device, or use --device cuda or --device cpu.",
         )
-    with workers_on(place.on, place.workers, accelerated=device != "cpu", note=note) as pool:
+    with start_workers(place.on, place.workers, accelerated=device != "cpu", note=note) as pool:
         yield pool
 
 
@@ -95,12 +95,12 @@ def far_named_model(
     # Only options of this class are sent: the other options of an audit do not affect how its model is loaded.
     how = ModelOptions.model_validate(options.model_dump(include=set(ModelOptions.model_fields)))
     recipe = Recipe(partial(load_named_model, how))
-    return far_model(pool, Recipe(partial(_behind, tuple(chain)), recipe) if chain else recipe)
+    return load_remote_model(pool, Recipe(partial(_behind, tuple(chain)), recipe) if chain else recipe)
 
 
 def refuse_objects(place: PlaceOptions, model: LanguageModel | None) -> None:
     """Raise UsageError for a model in the memory of this process, which workers cannot load."""
-    if place.on is not None and model is not None and not isinstance(model, FarModel):
+    if place.on is not None and model is not None and not isinstance(model, RemoteModel):
         raise UsageError(
             f"`on` cannot be used with a {type(model).__name__} in memory: workers load models by name.",
             "Give the name or folder of the model, or remove `on`.",
@@ -115,7 +115,7 @@ def here_only(place: PlaceOptions, verb: str, instead: str) -> None:
 
 def pool_of(model: LanguageModel) -> Pool | None:
     """Return the workers that have a model loaded; None for a model of this process."""
-    return model.pool if isinstance(model, FarModel) else None
+    return model.pool if isinstance(model, RemoteModel) else None
 
 
 def _behind(chain: Sequence[str | Mitigation], model: LanguageModel) -> LanguageModel:

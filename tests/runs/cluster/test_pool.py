@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from evenhand.runs.cluster import FarModel, Pool, far_model
-from evenhand.runs.cluster.work import Span, Work
+from evenhand.runs.cluster import Pool, RemoteModel, load_remote_model
+from evenhand.runs.cluster.work import PoolJob, Span
 from evenhand.runs.cluster.worker import Recipe
 from evenhand.schema import DataError, ModelError, Unsupported
 from tests.helpers.hands import Killed, pool_of
@@ -23,16 +23,16 @@ def whole(fakes):
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_stand_in_order_whoever_answers_first(fakes, whole, workers, seed):
     pool, recipe, _ = pool_of(fakes.HashModel, workers, seed=seed)
-    model = far_model(pool, recipe)
+    model = load_remote_model(pool, recipe)
     assert model.log_likelihoods(TEXTS).sums.tolist() == whole
-    asked = [text for piece in pool.hands.pieces() for text in piece.texts]
+    asked = [text for piece in pool.actors.pieces() for text in piece.texts]
     assert sorted(asked) == sorted(TEXTS)  # each once
 
 
 def test_pieces_shrink_towards_the_end_and_none_is_tiny():
-    work = Work(Recipe(int), int, lambda first, last: (), 3200, workers=4, rate=1.0)
+    work = PoolJob(Recipe(int), int, lambda first, last: (), 3200, workers=4, rate=1.0)
     spans = []
-    while (span := work.next()) is not None:
+    while (span := work.take_piece()) is not None:
         spans.append(span)
     sizes = [span.last - span.first for span in spans]
     assert sum(sizes) == 3200 and [span.first for span in spans[1:]] == [span.last for span in spans[:-1]]
@@ -42,8 +42,8 @@ def test_pieces_shrink_towards_the_end_and_none_is_tiny():
 
 @pytest.mark.parametrize(("rate", "pieces"), [(None, 4), (1e9, 4), (800.0, 4), (100.0, 11), (1e-9, 18)])
 def test_a_piece_takes_about_two_seconds_where_there_is_so_much_to_do(rate, pieces):
-    work = Work(Recipe(int), int, lambda first, last: (), 3200, workers=4, rate=rate)
-    assert sum(1 for _ in iter(work.next, None)) == pieces
+    work = PoolJob(Recipe(int), int, lambda first, last: (), 3200, workers=4, rate=rate)
+    assert sum(1 for _ in iter(work.take_piece, None)) == pieces
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -55,7 +55,7 @@ def test_workers_that_die_at_random_lose_nothing(fakes, whole, seed):
             raise Killed
 
     pool, recipe, notes = pool_of(lambda: fakes.HashModel(die), 3, seed=seed)
-    likelihoods = far_model(pool, recipe).log_likelihoods(TEXTS)
+    likelihoods = load_remote_model(pool, recipe).log_likelihoods(TEXTS)
     lost = [i for i, error in enumerate(likelihoods.errors) if error is not None]
     assert not lost  # a text is given up only where it stands alone
     assert likelihoods.sums.tolist() == whole
@@ -68,7 +68,7 @@ def test_a_text_of_which_workers_die_is_an_error_row_and_its_neighbours_are_answ
             raise Killed("out of memory")
 
     pool, recipe, _ = pool_of(lambda: fakes.HashModel(die))
-    likelihoods = far_model(pool, recipe).log_likelihoods(TEXTS)
+    likelihoods = load_remote_model(pool, recipe).log_likelihoods(TEXTS)
     assert [i for i, error in enumerate(likelihoods.errors) if error is not None] == [77]
     assert "died each time it was asked this text (out of memory)" in likelihoods.details[77]
     sums = likelihoods.sums.tolist()
@@ -83,7 +83,7 @@ def test_where_workers_only_die_the_work_ends_with_an_error_that_can_be_resumed(
     with pytest.raises(
         ModelError, match="Workers on fake died 8 times in a row without a result: no memory"
     ) as told:
-        far_model(pool, recipe).log_likelihoods(TEXTS)
+        load_remote_model(pool, recipe).log_likelihoods(TEXTS)
     assert "resume" in told.value.hint
 
 
@@ -97,7 +97,7 @@ def test_a_worker_that_dies_while_it_loads_is_replaced(fakes, whole):
         return fakes.HashModel()
 
     pool, recipe, _ = pool_of(make)
-    assert far_model(pool, recipe).log_likelihoods(TEXTS).sums.tolist() == whole
+    assert load_remote_model(pool, recipe).log_likelihoods(TEXTS).sums.tolist() == whole
 
 
 def test_an_error_of_the_users_reaches_the_user_with_what_was_answered(fakes, whole):
@@ -106,7 +106,7 @@ def test_an_error_of_the_users_reaches_the_user_with_what_was_answered(fakes, wh
             raise DataError("This text cannot be.", "Change it.")
 
     pool, recipe, _ = pool_of(lambda: fakes.HashModel(refuse))
-    model = far_model(pool, recipe)
+    model = load_remote_model(pool, recipe)
     with pytest.raises(DataError, match=r"This text cannot be\.") as told:
         model.log_likelihoods(TEXTS)
     before = told.value.before
@@ -122,11 +122,11 @@ def test_any_other_exception_keeps_its_name_and_message(fakes):
 
     pool, recipe, _ = pool_of(lambda: fakes.HashModel(fail))
     with pytest.raises(Exception, match="no such key") as told:
-        far_model(pool, recipe).log_likelihoods(TEXTS)
+        load_remote_model(pool, recipe).log_likelihoods(TEXTS)
     assert type(told.value).__name__ == "KeyError"
     pool, recipe, _ = pool_of(lambda: fakes.HashModel(lambda texts: [][1]))
     with pytest.raises(Exception, match="out of range"):
-        far_model(pool, recipe).log_likelihoods(["a"])
+        load_remote_model(pool, recipe).log_likelihoods(["a"])
 
 
 def test_what_cannot_be_loaded_is_said_once_as_it_is():
@@ -135,7 +135,7 @@ def test_what_cannot_be_loaded_is_said_once_as_it_is():
 
     pool, recipe, _ = pool_of(make, 3)
     with pytest.raises(Unsupported, match="does not load") as told:
-        far_model(pool, recipe)
+        load_remote_model(pool, recipe)
     assert told.value.hint == "Take another."
 
 
@@ -146,62 +146,62 @@ def test_another_copy_on_another_machine_is_refused_by_name(fakes):
     )
     told = r"The worker on node\d loaded another \w+ than the one on node\d: name: '\w+' and '\w+'"
     with pytest.raises(ModelError, match=told):
-        far_model(pool, recipe).log_likelihoods(TEXTS)
+        load_remote_model(pool, recipe).log_likelihoods(TEXTS)
 
 
 def test_another_evenhand_is_refused_and_another_torch_is_told(fakes):
     versions = {"evenhand": "0.0.1"}
     pool, recipe, _ = pool_of(fakes.HashModel, where={1: {"node": "old", "versions": versions}}, seed=2)
     with pytest.raises(ModelError, match=r"old has evenhand 0\.0\.1, but this machine has \d"):
-        far_model(pool, recipe).log_likelihoods(TEXTS)
-    here = pool.hands.started[0].where()["versions"]
+        load_remote_model(pool, recipe).log_likelihoods(TEXTS)
+    here = pool.actors.started[0].where()["versions"]
     there = {1: {"node": "other", "versions": {**here, "torch": "1.0"}}}
     pool, recipe, notes = pool_of(fakes.HashModel, where=there)
-    far_model(pool, recipe).log_likelihoods(TEXTS)
+    load_remote_model(pool, recipe).log_likelihoods(TEXTS)
     assert notes == [note for note in notes if "workers differ in torch" in note and "1.0 on other" in note]
     assert len(notes) == 1
 
 
 def test_what_a_stop_left_behind_is_dropped(fakes, whole):
     pool, recipe, _ = pool_of(fakes.HashModel)
-    model = far_model(pool, recipe)
-    answered = pool.hands.answer
+    model = load_remote_model(pool, recipe)
+    answered = pool.actors.answer
 
     def stop(question):
-        if question.method == "do" and len(pool.hands.pieces()) > 1:
+        if question.method == "do" and len(pool.actors.pieces()) > 1:
             raise KeyboardInterrupt
         return answered(question)
 
-    pool.hands.answer = stop
+    pool.actors.answer = stop
     with pytest.raises(KeyboardInterrupt):
         model.log_likelihoods(TEXTS)
-    pool.hands.answer = answered
+    pool.actors.answer = answered
     assert model.log_likelihoods(TEXTS[:50]).sums.tolist() == whole[:50]
 
 
 def test_no_room_is_an_error_after_a_while(fakes, monkeypatch):
     pool, recipe, _ = pool_of(fakes.HashModel)
-    monkeypatch.setattr(pool.hands, "ready", lambda questions, seconds: [])
+    monkeypatch.setattr(pool.actors, "wait_for_any", lambda questions, seconds: [])
     monkeypatch.setattr("evenhand.runs.cluster.pool.ROOM", 0.0)
     with pytest.raises(ModelError, match="could not start a worker within"):
-        far_model(pool, recipe)
+        load_remote_model(pool, recipe)
 
 
 def test_a_piece_is_halved_only_after_its_second_death():
-    work = Work(Recipe(int), int, lambda first, last: (), 8, workers=1, lost=lambda why: why)
+    work = PoolJob(Recipe(int), int, lambda first, last: (), 8, workers=1, lost=lambda why: why)
     span = Span(0, 8)
-    work.next()
-    work.next()
-    while work.next() is not None:
+    work.take_piece()
+    work.take_piece()
+    while work.take_piece() is not None:
         pass
-    work.died(span, "gone")
-    assert (again := work.next()) is span and again.deaths == 1
-    work.died(span, "gone")
-    assert [(half.first, half.last) for half in (work.next(), work.next())] == [(0, 4), (4, 8)]
+    work.resend(span, "gone")
+    assert (again := work.take_piece()) is span and again.deaths == 1
+    work.resend(span, "gone")
+    assert [(half.first, half.last) for half in (work.take_piece(), work.take_piece())] == [(0, 4), (4, 8)]
 
 
 def test_closing_ends_every_worker(fakes):
     pool, recipe, _ = pool_of(fakes.HashModel, 3)
-    assert isinstance(far_model(pool, recipe), FarModel) and isinstance(pool, Pool)
+    assert isinstance(load_remote_model(pool, recipe), RemoteModel) and isinstance(pool, Pool)
     pool.close()
-    assert len(pool.hands.dead) == 3
+    assert len(pool.actors.dead) == 3

@@ -30,19 +30,19 @@ def at_once(monkeypatch):
 @pytest.fixture
 def asked(fakes):
     """A function that runs, or goes on with, an engine's run at an address; gives what was answered in the session."""
-    from evenhand.runs import Part, ScoreRequest, make_plan
+    from evenhand.runs import PlanPart, ScoreRequest, make_plan
 
     prompts = pl.DataFrame({"prompt_id": [f"p{i}" for i in range(len(TEXTS))], "text": TEXTS})
 
     def ask(place, progress=None):
         model = fakes.HashModel()
-        plan = make_plan([Part("texts", prompts, ScoreRequest())], model.fingerprint)
+        plan = make_plan([PlanPart("texts", prompts, ScoreRequest())], model.fingerprint)
         with working_copy(place) as copy:
             if RunDirectory.is_run(copy.folder):
                 directory = RunDirectory.open(copy.folder)
             else:
                 directory = RunDirectory.create(copy.folder, model=model, given={}, resolved={})
-            told = copy.telling(progress)
+            told = copy.report_after_upload(progress)
             return execute(plan, model, directory, progress=told, first_shard=SHARD, max_shard=SHARD).answered
 
     return ask
@@ -88,7 +88,7 @@ def test_killed_at_every_put_a_run_loses_the_shard_in_flight_at_most(
     address, files = memory
     asked(tmp_path / "plain")
     expected = answers_at(tmp_path / "plain")
-    put, release, pushed = stores.Store.put, lease.Lease.release, module.WorkingCopy.push
+    put, release, pushed = stores.ObjectStore.upload, lease.Lease.release, module.WorkingCopy.push
     total = 0
     for number in range(1, 30):
         left = [number % 4 + 1]
@@ -103,7 +103,7 @@ def test_killed_at_every_put_a_run_loses_the_shard_in_flight_at_most(
             if left[0] >= 0:  # a process that is dead puts nothing
                 pushed(self)
 
-        monkeypatch.setattr(stores.Store, "put", put_or_die)
+        monkeypatch.setattr(stores.ObjectStore, "upload", put_or_die)
         monkeypatch.setattr(module.WorkingCopy, "push", push)
         monkeypatch.setattr(
             lease.Lease, "release", lambda self: self._ended.set()
@@ -190,7 +190,7 @@ def test_a_part_that_differs_is_the_stores_and_one_it_lacks_is_put_there(memory,
     files.rm_file(f"{address}/responses/part-000004.parquet")  # somebody wants it asked anew
     notes = []
     with working_copy(address) as copy:
-        copy.telling(_Told(notes))
+        copy.report_after_upload(_Told(notes))
     assert (folder / "part-000002.parquet").read_bytes() == stored
     assert files.exists(f"{address}/responses/part-000077.parquet")
     assert notes[0].startswith("1 of the local files differed from those of")
@@ -395,7 +395,7 @@ def test_what_no_run_has_is_refused_before_anything_is_fetched(memory, monkeypat
     root = address.split(":/")[1]
     found = {f"{root}/{name}": {"size": 1 << 40, "created": 1, "type": "file"} for name in names}
     monkeypatch.setattr(type(files), "find", lambda *_, **__: found)
-    monkeypatch.setattr(stores.Store, "fetch", lambda *_: pytest.fail("fetched"))
+    monkeypatch.setattr(stores.ObjectStore, "fetch", lambda *_: pytest.fail("fetched"))
     with pytest.raises(DataError, match=told), working_copy(address):
         pytest.fail("entered")
 

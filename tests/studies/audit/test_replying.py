@@ -13,7 +13,7 @@ from evenhand.benchmarks import Generation, registry
 from evenhand.mitigations import Mitigated, Prefix
 from evenhand.models import load_model
 from evenhand.models.puppets import writes
-from evenhand.runs.requests import decoding_of, request_ids
+from evenhand.runs.requests import parse_decoding, request_ids
 from evenhand.schema import EvenhandError, ResumeRefused, Unsupported
 from evenhand.studies.audit import audit
 from evenhand.studies.before_after import before_after
@@ -70,7 +70,7 @@ def test_a_plain_model_goes_on_with_the_text_under_the_keys_it_always_had(tmp_pa
     assert tables[0].equals(tables[1])
     asked = run.directory.manifest.asked["answers"]
     assert asked.turns is None and asked.speaker is None
-    request = ANSWERS.request_for(house.writer(), decoding_of(json.dumps(asked.decoding)))
+    request = ANSWERS.request_for(house.writer(), parse_decoding(json.dumps(asked.decoding)))
     ids = request_ids(tables[0]["text"].to_list(), None, None, request, house.writer().fingerprint)
     assert tables[0]["request_id"].to_list() == ids
 

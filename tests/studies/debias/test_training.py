@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenhand.mitigations.training import HalvedValidation, Validation
-from evenhand.runs import locked
+from evenhand.runs import hold_lock
 from evenhand.schema import DataError, Interrupted, ResumeRefused
 from evenhand.studies.debias import DebiasConfig, Debiased, debias_with
 from evenhand.studies.debias.lineage import check_lineage
@@ -88,9 +88,9 @@ def test_a_folder_that_another_process_finished_is_taken_as_it_is(
 ) -> None:
     def late(path: Path) -> Any:
         shutil.copytree(made.path, path.parent, dirs_exist_ok=True)
-        return locked(path)
+        return hold_lock(path)
 
-    monkeypatch.setattr("evenhand.studies.debias.training.locked", late)
+    monkeypatch.setattr("evenhand.studies.debias.training.hold_lock", late)
     begun = stop_before(-1, lambda: None, monkeypatch.setattr)
     again = debias_with(one(tmp_path, method="cda"), output=tmp_path / "out")
     assert begun == [0] and again.lineage == made.lineage

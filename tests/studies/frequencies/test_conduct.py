@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from evenhand.corpus import read_counts
-from evenhand.runs import Silence, locked
+from evenhand.runs import Silence, hold_lock
 from evenhand.schema import DataError, ResumeRefused, UsageError, WriteError
 from evenhand.studies.audit import audit
 from evenhand.studies.frequencies import FrequencyOptions
@@ -142,7 +142,7 @@ def test_only_one_process_counts_in_a_folder(corpus: Path, tmp_path: Path) -> No
     folder.mkdir()
     conduct(options(corpus), folder)
     (folder / "counts.parquet").unlink()
-    with locked(folder / "lock"), pytest.raises(UsageError, match="in use by process"):
+    with hold_lock(folder / "lock"), pytest.raises(UsageError, match="in use by process"):
         conduct(options(corpus), folder)
 
 

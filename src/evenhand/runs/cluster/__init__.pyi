@@ -1,23 +1,23 @@
-from .far import (
-    FarClassifier as FarClassifier,
-    FarModel as FarModel,
-    far_model as far_model,
-)
-from .hands import (
-    Died as Died,
-    Hands as Hands,
+from .actors import (
+    Actors as Actors,
+    WorkerDied as WorkerDied,
 )
 from .on_ray import (
     check_place as check_place,
-    workers_on as workers_on,
+    start_workers as start_workers,
 )
 from .placement import (
-    abreast as abreast,
-    where_it_is as where_it_is,
-    whereabouts as whereabouts,
+    count_copies as count_copies,
+    describe_workers as describe_workers,
+    run_where_loaded as run_where_loaded,
 )
 from .pool import (
     Pool as Pool,
+)
+from .remote_objects import (
+    RemoteClassifier as RemoteClassifier,
+    RemoteModel as RemoteModel,
+    load_remote_model as load_remote_model,
 )
 from .worker import (
     Recipe as Recipe,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenhand.runs.cluster.hands import Died
+from evenhand.runs.cluster.actors import WorkerDied
 from evenhand.runs.cluster.pool import Pool
 from evenhand.runs.cluster.worker import Worker
 from evenhand.schema import ModelError, UsageError
@@ -33,7 +33,7 @@ def check_place(on: str) -> str:
 
 
 @contextmanager
-def workers_on(
+def start_workers(
     on: str,
     number: int | None = None,
     *,
@@ -49,14 +49,14 @@ def workers_on(
     check_place(on)
     with ray_cluster(on) as ray:
         needs, number = _needs(ray, number, accelerated, on)
-        pool = Pool(_RayHands(ray, on, needs), number, note)
+        pool = Pool(_RayActors(ray, on, needs), number, note)
         try:
             yield pool
         finally:
             pool.close()
 
 
-class _RayHands:
+class _RayActors:
     """Workers as Ray actors. Ray never restarts them; the pool starts new ones and repeats their requests."""
 
     def __init__(self, ray: Any, name: str, needs: dict[str, float]):
@@ -69,7 +69,7 @@ class _RayHands:
     def ask(self, worker: Any, method: str, *arguments: Any) -> Any:
         return getattr(worker, method).remote(*arguments)
 
-    def ready(self, questions: Sequence[Any], seconds: float) -> list[Any]:
+    def wait_for_any(self, questions: Sequence[Any], seconds: float) -> list[Any]:
         waiting = list(questions)
         done, _ = self.ray.wait(waiting, num_returns=1, timeout=seconds)
         # Ray's client returns other objects than it was given; they compare equal
@@ -86,7 +86,7 @@ class _RayHands:
                 "Install the same evenhand, with the same extras and packages, on every machine of the cluster.",
             ) from error
         except errors.RayError as error:
-            raise Died(_reason(error)) from error
+            raise WorkerDied(_reason(error)) from error
 
     def stop(self, worker: Any) -> None:
         if self.ray.is_initialized():

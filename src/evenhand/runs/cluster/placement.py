@@ -18,7 +18,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class Far:
+class RemoteObject:
     """An object that workers hold.
 
     pool: the workers. recipe: how workers create the object. read: function that returns the facts that are needed
@@ -37,15 +37,15 @@ class Far:
     def describe(self) -> dict[str, Any]:
         """Return the description of the first worker's copy, the summed counts and speeds, and the number of
         workers."""
-        return {**together(self.pool.description(self.recipe)), "workers": self.pool.number}
+        return {**merge_descriptions(self.pool.description(self.recipe)), "workers": self.pool.number}
 
-    def behind(self, make: Callable[[Any], Any]) -> "Recipe":
+    def derive_recipe(self, make: Callable[[Any], Any]) -> "Recipe":
         """Return the recipe of the result of a function of this object, such as the model with mitigations."""
         from evenhand.runs.cluster.worker import Recipe
 
         return Recipe(make, self.recipe)
 
-    def _divided(
+    def _divide_work(
         self,
         function: Callable[..., Any],
         piece: Callable[[int, int], tuple[Any, ...]],
@@ -53,7 +53,7 @@ class Far:
         lost: Callable[[str], Any],
         join: Callable[["Answers"], Any],
     ) -> Any:
-        def kept(error: EvenhandError, done: "Answers") -> None:
+        def keep_results(error: EvenhandError, done: "Answers") -> None:
             places = [place for first, last, _ in done for place in range(first, last)]
             numbered, at = [], 0
             for first, last, answer in done:
@@ -61,45 +61,45 @@ class Far:
                 at += last - first
             error.before = AnsweredBefore(self, places, join(numbered))
 
-        return join(self.pool.divided(self.recipe, function, piece, n, lost, kept))
+        return join(self.pool.apply_to_pieces(self.recipe, function, piece, n, lost, keep_results))
 
 
-def where_it_is(
+def run_where_loaded(
     function: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Result]:
     """Apply a function to a model in the process where it runs. The result must be serialisable."""
 
     @wraps(function)
-    def there(model: Any, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        if isinstance(model, Far):
-            return cast(Result, model.pool.there(model.recipe, _called, there, arguments, named))
+    def run(model: Any, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        if isinstance(model, RemoteObject):
+            return cast(Result, model.pool.apply(model.recipe, _call, run, arguments, named))
         return function(model, *arguments, **named)
 
-    return cast(Callable[Concatenate[Any, Arguments], Result], there)
+    return cast(Callable[Concatenate[Any, Arguments], Result], run)
 
 
-def abreast(thing: object) -> int:
+def count_copies(thing: object) -> int:
     """Return the number of copies of a model or classifier that run in parallel.
 
-    >>> abreast("a model of this process")
+    >>> count_copies("a model of this process")
     1
     """
-    return thing.pool.number if isinstance(thing, Far) else 1
+    return thing.pool.number if isinstance(thing, RemoteObject) else 1
 
 
-def whereabouts(thing: object) -> dict[str, Any] | None:
+def describe_workers(thing: object) -> dict[str, Any] | None:
     """Return a description of the workers on which a model or classifier runs; None for one in this process.
 
-    >>> whereabouts("a model of this process") is None
+    >>> describe_workers("a model of this process") is None
     True
     """
-    return thing.pool.record() if isinstance(thing, Far) else None
+    return thing.pool.record() if isinstance(thing, RemoteObject) else None
 
 
-def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
+def merge_descriptions(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
     """Merge the descriptions of several copies: those of the first, with counts of texts and speeds summed.
 
-    >>> together([{"device": "cuda:0", "texts": 3}, {"device": "cuda:0", "texts": 4}])
+    >>> merge_descriptions([{"device": "cuda:0", "texts": 3}, {"device": "cuda:0", "texts": 4}])
     {'device': 'cuda:0', 'texts': 7}
     """
     first = dict(descriptions[0])
@@ -109,12 +109,12 @@ def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
             first[name] = sum(cast(list[float], values))
     parts = [each["generation"] for each in descriptions if isinstance(each.get("generation"), dict)]
     if parts:
-        first["generation"] = together(parts)
+        first["generation"] = merge_descriptions(parts)
     return first
 
 
 SUMMED = frozenset({"texts", "texts_judged", "calls", "tokens_per_second", "tokens", "prompts"})
 
 
-def _called(model: Any, function: Callable[..., Any], arguments: Any, named: Any) -> Any:
+def _call(model: Any, function: Callable[..., Any], arguments: Any, named: Any) -> Any:
     return function(model, *arguments, **named)

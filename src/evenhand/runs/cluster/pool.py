@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from evenhand.runs.cluster.hands import Died, Hands
-from evenhand.runs.cluster.work import Answers, Span, Work
-from evenhand.runs.cluster.worker import LONGEST, Broken, Done, Recipe, Refused
+from evenhand.runs.cluster.actors import Actors, WorkerDied
+from evenhand.runs.cluster.work import Answers, PoolJob, Span
+from evenhand.runs.cluster.worker import LONGEST, Recipe, TaskFailure, TaskRefusal, TaskResult
 from evenhand.runs.environment import installed_versions
 from evenhand.schema import EvenhandError, ModelError, as_json
 
@@ -34,7 +34,7 @@ class _Seat:
     for the worker's location.
     """
     span: Span | None = None
-    work: Work | None = None
+    work: PoolJob | None = None
     """The job of the piece in progress."""
     makes: Recipe | None = None
     has: set[str] = field(default_factory=set)
@@ -55,14 +55,14 @@ class _Facts:
 class Pool:
     """The workers of a cluster.
 
-    `hands` is the cluster, `number` the number of workers, and `note` is called with messages for the user.
+    `actors` is the cluster, `number` the number of workers, and `note` is called with messages for the user.
     """
 
-    def __init__(self, hands: Hands, number: int, note: Callable[[str], None] | None = None):
-        self.hands, self.number = hands, number
+    def __init__(self, actors: Actors, number: int, note: Callable[[str], None] | None = None):
+        self.actors, self.number = actors, number
         self.note = note or (lambda line: None)
         self.deaths: list[dict[str, Any]] = []
-        self._seats = [_Seat(hands.start()) for _ in range(number)]
+        self._seats = [_Seat(actors.start()) for _ in range(number)]
         self._known: dict[str, _Facts] = {}
         self._rates: dict[tuple[str, str], float] = {}
         """Texts per second of the latest piece, by recipe and function."""
@@ -76,16 +76,16 @@ class Pool:
         `read` is a function of a module. Raises the errors of the creation.
         """
         if recipe.key not in self._known:
-            self._do(Work(recipe, read, lambda first, last: (), 1, self.number), only_facts=True)
+            self._run_job(PoolJob(recipe, read, lambda first, last: (), 1, self.number), only_facts=True)
         return self._known[recipe.key].facts
 
-    def there(self, recipe: Recipe, function: Callable[..., Any], *arguments: Any) -> Any:
+    def apply(self, recipe: Recipe, function: Callable[..., Any], *arguments: Any) -> Any:
         """Apply a function to the model or classifier in a worker, and return its result. Raises the function's
         errors.
         """
-        return self._do(Work(recipe, function, lambda first, last: arguments, 1, self.number))[0][2]
+        return self._run_job(PoolJob(recipe, function, lambda first, last: arguments, 1, self.number))[0][2]
 
-    def divided(
+    def apply_to_pieces(
         self,
         recipe: Recipe,
         function: Callable[..., Any],
@@ -95,13 +95,13 @@ class Pool:
         kept: Callable[[EvenhandError, Answers], None],
     ) -> Answers:
         """Return the results of a model or classifier for n items, divided among the workers; for the parameters see
-        `Work`.
+        `PoolJob`.
 
         Results come in blocks with their positions, together for all n. Raises the function's errors after running work
         has ended, and a ModelError if workers repeatedly die.
         """
         rate = self._rates.get((recipe.key, function.__name__))
-        return self._do(Work(recipe, function, piece, n, self.number, rate, lost, kept))
+        return self._run_job(PoolJob(recipe, function, piece, n, self.number, rate, lost, kept))
 
     def description(self, recipe: Recipe) -> list[dict[str, Any]]:
         """Return the last description that each worker gave of its model or classifier."""
@@ -112,7 +112,7 @@ class Pool:
         """Return where the work was done, for the manifest."""
         nodes = Counter(where["node"] for where in self._seen.values())
         return {
-            "on": self.hands.name,
+            "on": self.actors.name,
             "workers": self.number,
             "nodes": dict(sorted(nodes.items())),
             "devices": sorted({self._device(seat) for seat in self._seats} - {""}),
@@ -123,58 +123,58 @@ class Pool:
     def close(self) -> None:
         """Stop the workers."""
         for seat in self._seats:
-            self.hands.stop(seat.worker)
+            self.actors.stop(seat.worker)
 
-    def _do(self, work: Work, *, only_facts: bool = False) -> Answers:
+    def _run_job(self, work: PoolJob, *, only_facts: bool = False) -> Answers:
         """Send requests until all work has results. Results of an earlier job that was stopped are waited for and
         dropped.
 
         only_facts: stop when a first worker has created the object and its facts are known.
         """
         self._heard = time.monotonic()
-        while work.open or any(seat.work is work for seat in self._seats):
+        while work.is_open or any(seat.work is work for seat in self._seats):
             for seat in self._seats:
                 if seat.question is None:
                     self._ask(seat, work, only_facts)
-            for seat in self._answered():
-                self._hear(seat, work)
+            for seat in self._wait_for_answers():
+                self._receive(seat, work)
                 if only_facts and work.recipe.key in self._known:
                     return []
             if not self._seen and work.failed is None:
-                work.failed = self._no_room()
+                work.failed = self._check_workers_start()
         return work.answers()
 
-    def _ask(self, seat: _Seat, work: Work, only_facts: bool) -> None:
+    def _ask(self, seat: _Seat, work: PoolJob, only_facts: bool) -> None:
         if work.failed is not None:
             return
         if not seat.where:
-            seat.question = self.hands.ask(seat.worker, "where")
+            seat.question = self.actors.ask(seat.worker, "where")
         elif work.recipe.key not in seat.has:
             seat.makes = work.recipe
-            read = work.function if only_facts else _nothing
-            seat.question = self.hands.ask(seat.worker, "do", work.recipe, _facts_of, (read,))
-        elif not only_facts and (span := work.next()) is not None:
+            read = work.function if only_facts else _read_no_facts
+            seat.question = self.actors.ask(seat.worker, "do", work.recipe, _read_facts, (read,))
+        elif not only_facts and (span := work.take_piece()) is not None:
             seat.span, seat.work = span, work
             arguments = (work.recipe, work.function, work.piece(span.first, span.last))
-            seat.question = self.hands.ask(seat.worker, "do", *arguments)
+            seat.question = self.actors.ask(seat.worker, "do", *arguments)
 
-    def _hear(self, seat: _Seat, work: Work) -> None:
+    def _receive(self, seat: _Seat, work: PoolJob) -> None:
         question, makes, span, of = seat.question, seat.makes, seat.span, seat.work
         seat.question = seat.makes = seat.span = seat.work = None
         wrong: Exception | None = None
         try:
-            said = self.hands.answer(question)
-        except Died as death:
+            said = self.actors.answer(question)
+        except WorkerDied as death:
             reason = first_line(str(death))
-            wrong = self._replaced(seat, reason)
+            wrong = self._replace_worker(seat, reason)
             if of is work and span is not None:
-                work.died(span, reason)
+                work.resend(span, reason)
         else:
             if makes is not None:
-                wrong = self._made(seat, makes, said)
+                wrong = self._record_created(seat, makes, said)
             elif span is None:
-                wrong = self._come(seat, said)
-            elif of is work and not isinstance(said, Done):
+                wrong = self._record_location(seat, said)
+            elif of is work and not isinstance(said, TaskResult):
                 wrong = said.error()
             elif of is work:
                 work.answer(span, said.answer)
@@ -184,14 +184,14 @@ class Pool:
                 self._in_a_row = 0
         work.failed = work.failed or wrong
 
-    def _answered(self) -> list[_Seat]:
+    def _wait_for_answers(self) -> list[_Seat]:
         asked = {id(seat.question): seat for seat in self._seats if seat.question is not None}
         if not asked:
             return []
-        ready = self.hands.ready([seat.question for seat in asked.values()], POLL)
+        ready = self.actors.wait_for_any([seat.question for seat in asked.values()], POLL)
         return [asked[id(question)] for question in ready]
 
-    def _come(self, seat: _Seat, where: dict[str, Any]) -> EvenhandError | None:
+    def _record_location(self, seat: _Seat, where: dict[str, Any]) -> EvenhandError | None:
         """Record the location of a worker; return an error if it cannot be used."""
         seat.where = where
         self._seen[f"{where['node']} {where['pid']}"] = where
@@ -201,38 +201,40 @@ class Pool:
                 f"{where['node']} has evenhand {there}, but this machine has {here}.",
                 "Install the same version on every machine of the cluster.",
             )
-        self._tell_differences(where)
+        self._report_differences(where)
         return None
 
-    def _made(self, seat: _Seat, recipe: Recipe, said: Done | Refused | Broken) -> Exception | None:
+    def _record_created(
+        self, seat: _Seat, recipe: Recipe, said: TaskResult | TaskRefusal | TaskFailure
+    ) -> Exception | None:
         """Record that a worker has created an object; return an error if it failed or differs from other copies."""
-        if not isinstance(said, Done):
+        if not isinstance(said, TaskResult):
             return said.error()
         now = _Facts(said.answer, said.description, str(seat.where["node"]))
         known = self._known.setdefault(recipe.key, now)
-        if (wrong := _unlike(known, now)) is not None:
+        if (wrong := _compare_copies(known, now)) is not None:
             return wrong
         seat.has.add(recipe.key)
         return None
 
-    def _replaced(self, seat: _Seat, said: str) -> EvenhandError | None:
+    def _replace_worker(self, seat: _Seat, said: str) -> EvenhandError | None:
         """Replace a dead worker by a new one; return an error if workers die repeatedly without a result."""
         node = seat.where.get("node")
         when = datetime.now(UTC).isoformat("T", "seconds")
         self.deaths.append({"at": when, "node": node, "pid": seat.where.get("pid"), "said": said})
         self.note(f"a worker{f' on {node}' if node else ''} died; its requests are sent again")
-        self.hands.stop(seat.worker)
-        seat.worker, seat.has, seat.where, seat.descriptions = self.hands.start(), set(), {}, {}
+        self.actors.stop(seat.worker)
+        seat.worker, seat.has, seat.where, seat.descriptions = self.actors.start(), set(), {}, {}
         self._in_a_row += 1
         if self._in_a_row < DEATHS + self.number:
             return None
         return ModelError(
-            f"Workers on {self.hands.name} died {self._in_a_row} times in a row without a result: {said}.",
+            f"Workers on {self.actors.name} died {self._in_a_row} times in a row without a result: {said}.",
             "Often the memory of a machine is too small for this many workers. Use fewer (--workers), or smaller "
             "batches (--batch-tokens). Responses received so far are saved: resume the run.",
         )
 
-    def _tell_differences(self, where: dict[str, Any]) -> None:
+    def _report_differences(self, where: dict[str, Any]) -> None:
         """Notify the user, once each, of differences between machines, because their results may differ by rounding."""
         first = next(iter(self._seen.values()))
         before, now = ({**one["versions"], "machine": one["machine"]} for one in (first, where))
@@ -248,11 +250,11 @@ class Pool:
         said = next(iter(seat.descriptions.values()), {})
         return str(said.get("device") or "")
 
-    def _no_room(self) -> EvenhandError | None:
+    def _check_workers_start(self) -> EvenhandError | None:
         if time.monotonic() - self._heard < ROOM:
             return None
         return ModelError(
-            f"{self.hands.name} could not start a worker within {ROOM:.0f} seconds.",
+            f"{self.actors.name} could not start a worker within {ROOM:.0f} seconds.",
             "Other programs may use its processors or accelerators (see `ray status` on one of its machines), or "
             "--workers is larger than their number.",
         )
@@ -263,15 +265,15 @@ def first_line(reason: str) -> str:
     return (reason.strip().splitlines() or ["no reason was given"])[0][:LONGEST].rstrip(".")
 
 
-def _facts_of(thing: Any, read: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def _read_facts(thing: Any, read: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     return {**read(thing), "fingerprint": as_json(thing.fingerprint)}
 
 
-def _nothing(thing: Any) -> dict[str, Any]:
+def _read_no_facts(thing: Any) -> dict[str, Any]:
     return {}
 
 
-def _unlike(first: _Facts, now: _Facts) -> EvenhandError | None:
+def _compare_copies(first: _Facts, now: _Facts) -> EvenhandError | None:
     before, after = first.facts["fingerprint"], now.facts["fingerprint"]
     if before == after:
         return None

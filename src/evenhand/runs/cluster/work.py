@@ -39,7 +39,7 @@ class Span:
 
 
 @dataclass
-class Work:
+class PoolJob:
     """A job: n items for the object of one recipe.
 
     function: returns the result for a piece. piece: function that returns the arguments for the items from one position
@@ -63,11 +63,11 @@ class Work:
     _answered: int = 0
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Return whether results are missing that may still come."""
         return self._answered < self.n and self.failed is None
 
-    def next(self) -> Span | None:
+    def take_piece(self) -> Span | None:
         """Return the next piece for a free worker; None if all are sent or something failed.
 
         A text on which a worker died comes last, so that it does not delay other results.
@@ -85,7 +85,7 @@ class Work:
         self._done.append((span.first, span.last, answer))
         self._answered += span.last - span.first
 
-    def died(self, span: Span, reason: str) -> None:
+    def resend(self, span: Span, reason: str) -> None:
         """Send a piece on which a worker died again: first unchanged, then in halves, down to single texts."""
         span.deaths += 1
         alone = span.last - span.first == 1

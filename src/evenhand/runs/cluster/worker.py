@@ -32,7 +32,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Done:
+class TaskResult:
     """A response, the description of the model afterwards, and the duration."""
 
     answer: Any
@@ -41,7 +41,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Refused:
+class TaskRefusal:
     """An error with a message for the user, as plain data, because exceptions with custom arguments cannot be sent."""
 
     kind: type[EvenhandError]
@@ -56,7 +56,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Broken:
+class TaskFailure:
     """Any other exception, for example of a backend that failed on a text."""
 
     name: str
@@ -84,19 +84,19 @@ class Worker:
 
     def do(
         self, recipe: Recipe, function: Callable[..., Any], arguments: tuple[Any, ...]
-    ) -> Done | Refused | Broken:
+    ) -> TaskResult | TaskRefusal | TaskFailure:
         """Apply `function` to the object of a recipe and the arguments. The object is created if necessary."""
         try:
             thing = self._thing(recipe)
             began = time.monotonic()
             answer = function(thing, *arguments)
-            return Done(answer, thing.describe(), time.monotonic() - began)
+            return TaskResult(answer, thing.describe(), time.monotonic() - began)
         except EvenhandError as error:
-            return Refused(type(error), error.message, error.hint)
+            return TaskRefusal(type(error), error.message, error.hint)
         # a backend may be external code, which can raise any exception for a text
         except Exception as error:
             message = without_surrogates(str(error)[:LONGEST])
-            return Broken(type(error).__name__, message, traceback.format_exc(limit=-5))
+            return TaskFailure(type(error).__name__, message, traceback.format_exc(limit=-5))
 
     def where(self) -> dict[str, Any]:
         """Return the machine of this process, its accelerators and its versions."""

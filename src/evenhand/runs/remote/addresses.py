@@ -20,7 +20,7 @@ def is_store_address(place: Path | str) -> bool:
     return found is not None and found[1].lower() not in NO_STORE
 
 
-def kind_of(address: str) -> str:
+def get_scheme(address: str) -> str:
     """Return the kind of storage of a URL, such as "s3"."""
     return address.partition("://")[0].lower()
 

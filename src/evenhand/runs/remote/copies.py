@@ -43,20 +43,20 @@ class WorkingCopy:
         if self.mirror is not None and self.lease is not None:
             self.mirror.push(self.lease)
 
-    def telling(self, progress: "Progress | None") -> "Progress | None":
+    def report_after_upload(self, progress: "Progress | None") -> "Progress | None":
         """Return a progress receiver that passes on each report after the reported files were uploaded."""
         if self.mirror is None or self.path is None:
             return progress
         from evenhand.runs.progress import Silence
 
-        telling = _Storing(progress or Silence(), self, str(self.path), str(self.address))
+        telling = _UploadingProgress(progress or Silence(), self, str(self.path), str(self.address))
         for note in self.mirror.notes:
             telling.note(note)
         return telling
 
 
 @dataclass(frozen=True)
-class _Storing:
+class _UploadingProgress:
     progress: "Progress"
     copy: WorkingCopy
     path: str
@@ -93,9 +93,9 @@ def working_copy(place: Path | str | None, *, writes: bool = True) -> Iterator[W
     if place is None or not is_store_address(place):
         yield WorkingCopy(None if place is None else Path(place))
         return
-    from evenhand.runs.lock import locked
+    from evenhand.runs.lock import hold_lock
     from evenhand.runs.remote.mirror import Mirror
-    from evenhand.runs.remote.store import Store
+    from evenhand.runs.remote.store import ObjectStore
     from evenhand.runs.stopping import resumable
 
     address = folder_address(str(place))
@@ -103,14 +103,14 @@ def working_copy(place: Path | str | None, *, writes: bool = True) -> Iterator[W
     folder = base / last_name(address)
     base.mkdir(parents=True, exist_ok=True)
     try:
-        with locked(base / "copy.lock") if writes else _locked_if_free(base / "copy.lock") as free:
-            mirror = Mirror(folder, Store(address), base / "copy.json")
+        with hold_lock(base / "copy.lock") if writes else _hold_lock_if_free(base / "copy.lock") as free:
+            mirror = Mirror(folder, ObjectStore(address), base / "copy.json")
             if not writes:
                 if free is not False:
                     mirror.pull()
                 yield WorkingCopy(folder, address, mirror)
                 return
-            with _driving(mirror) as lease:
+            with _hold_lease(mirror) as lease:
                 copy = WorkingCopy(folder, address, mirror, lease)
                 try:
                     yield copy
@@ -135,7 +135,7 @@ def copies_folder() -> Path:
 
 
 @contextmanager
-def _driving(mirror: "Mirror") -> "Iterator[Lease]":
+def _hold_lease(mirror: "Mirror") -> "Iterator[Lease]":
     from evenhand.runs.remote.lease import Lease
 
     lease = Lease(mirror.store)
@@ -151,12 +151,12 @@ def _driving(mirror: "Mirror") -> "Iterator[Lease]":
 
 
 @contextmanager
-def _locked_if_free(path: Path) -> Iterator[bool]:
+def _hold_lock_if_free(path: Path) -> Iterator[bool]:
     """Hold a lock if no other process holds it; yield whether it is held."""
-    from evenhand.runs.lock import locked
+    from evenhand.runs.lock import hold_lock
 
     try:
-        held = locked(path)
+        held = hold_lock(path)
         held.__enter__()
     except UsageError:
         yield False

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any
 
-from evenhand.runs.remote.store import Store
+from evenhand.runs.remote.store import ObjectStore
 from evenhand.schema import EvenhandError, UsageError, WriteError, parse_json
 
 NAME = ".driver.json"
@@ -31,10 +31,10 @@ whose token the lease contains.
 class Lease:
     """The right to write into a folder in object storage; `take` acquires it, and `release` returns it."""
 
-    def __init__(self, store: Store):
+    def __init__(self, store: ObjectStore):
         self.token = token_hex(16)
         self._store, self._ended = store, threading.Event()
-        self._since = _now(time.time())
+        self._since = _format_time(time.time())
         self._beats = threading.Thread(target=self._renew, name="evenhand-lease", daemon=True)
 
     def take(self, left_by: str | None = None) -> None:
@@ -42,22 +42,22 @@ class Lease:
         UsageError if another one is active.
         """
         if not self._store.create(NAME, self._content()):
-            holder = _parsed(self._store.read(NAME))
+            holder = _parse_record(self._store.read(NAME))
             if holder.get("token") != left_by or left_by is None:
-                if _until(holder) > time.time():
+                if _read_expiry(holder) > time.time():
                     raise self._in_use(holder)
                 self._store.overwrite(NAME, self._content())
                 time.sleep(SETTLED)
             else:
                 self._store.overwrite(NAME, self._content())
-        holder = _parsed(self._store.read(NAME))
+        holder = _parse_record(self._store.read(NAME))
         if holder.get("token") != self.token:
             raise self._in_use(holder)
         self._beats.start()
 
     def check(self) -> None:
         """Raise WriteError unless this driver still has the lease."""
-        holder = _parsed(self._store.read(NAME))
+        holder = _parse_record(self._store.read(NAME))
         if holder.get("token") != self.token:
             raise WriteError(
                 f"This process can no longer write to {self._store.address}: {_describe_holder(holder)} took it over.",
@@ -71,13 +71,13 @@ class Lease:
         if self._beats.ident is not None:
             self._beats.join(timeout=BEAT)
         with suppress(EvenhandError):
-            if _parsed(self._store.read(NAME)).get("token") == self.token:
+            if _parse_record(self._store.read(NAME)).get("token") == self.token:
                 self._store.remove(NAME)
 
     def _renew(self) -> None:
         while not self._ended.wait(BEAT):
             with suppress(EvenhandError):  # the next renewal, or the next upload, reports the error
-                if _parsed(self._store.read(NAME)).get("token") != self.token:
+                if _parse_record(self._store.read(NAME)).get("token") != self.token:
                     return
                 self._store.overwrite(NAME, self._content())
 
@@ -92,9 +92,9 @@ class Lease:
         return json.dumps(me).encode()
 
     def _in_use(self, holder: dict[str, Any]) -> UsageError:
-        until = _until(holder)
+        until = _read_expiry(holder)
         file = f"{self._store.address}/{NAME}"
-        after = f"another process may resume after {_now(until)}, or when {file} is deleted"
+        after = f"another process may resume after {_format_time(until)}, or when {file} is deleted"
         if until > time.time() + LEASE:  # only a driver with a wrong clock would write such a time
             after = (
                 f"delete {file}, which is locked for longer than any process locks it, or check the clock of "
@@ -106,14 +106,14 @@ class Lease:
         )
 
 
-def _parsed(content: bytes | None) -> dict[str, Any]:
+def _parse_record(content: bytes | None) -> dict[str, Any]:
     with suppress(ValueError):
         if isinstance(found := parse_json(content or b"{}"), dict):
             return found
     return {}
 
 
-def _until(holder: dict[str, Any]) -> float:
+def _read_expiry(holder: dict[str, Any]) -> float:
     """Return the end of a driver's lease (seconds since 1970); 0 if the file has no valid time."""
     until = holder.get("until")
     if isinstance(until, bool) or not isinstance(until, int | float):
@@ -127,5 +127,5 @@ def _describe_holder(holder: dict[str, Any]) -> str:
     return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
 
 
-def _now(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat("T", "seconds")

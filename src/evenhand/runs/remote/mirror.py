@@ -10,7 +10,7 @@ from typing import Any
 
 from evenhand.runs.directory import MANIFEST
 from evenhand.runs.remote.lease import NAME as LEASE_NAME, Lease
-from evenhand.runs.remote.store import Store
+from evenhand.runs.remote.store import ObjectStore
 from evenhand.schema import DataError, is_file, is_temporary, parse_json, write_json
 
 AT_ONCE = 8
@@ -20,7 +20,7 @@ AT_ONCE = 8
 class Mirror:
     """The run in `folder` and on `store`. record: a file next to the folder with the last common state."""
 
-    def __init__(self, folder: Path, store: Store, record: Path):
+    def __init__(self, folder: Path, store: ObjectStore, record: Path):
         self.folder, self.store = folder, store
         self._record = record
         kept = _read(record)
@@ -81,9 +81,9 @@ class Mirror:
             return
         lease.check()
         if MANIFEST in changed and MANIFEST not in self._known:
-            self._put(MANIFEST)
+            self._upload(MANIFEST)
         for name in changed:
-            self._put(name)
+            self._upload(name)
         for name in aside:  # an unreadable part, which is now stored under its new name
             self.store.remove(name)
             del self._known[name]
@@ -93,10 +93,10 @@ class Mirror:
         """Record the state that both sides have."""
         write_json(self._record, {"address": self.store.address, "token": self.token, "files": self._known})
 
-    def _put(self, name: str) -> None:
+    def _upload(self, name: str) -> None:
         if self._is_changed(name):
             before = _stat(self.folder / name)  # a file that changes during the upload is uploaded again
-            self._known[name] = [self.store.put(self.folder / name, name), before]
+            self._known[name] = [self.store.upload(self.folder / name, name), before]
 
     def _is_changed(self, name: str) -> bool:
         return bool(self._known.get(name, [None, None])[1] != _stat(self.folder / name))
@@ -119,7 +119,7 @@ class Mirror:
         if not self.folder.exists() or (begun is None and not self._known):
             return
         there = self.store.read(MANIFEST) if MANIFEST in stored else None
-        if begun is None or there is None or _parsed(there).get("created") != begun:
+        if begun is None or there is None or _parse_record(there).get("created") != begun:
             if any(self.folder.glob("responses/part-*")):
                 aside = next(
                     place
@@ -150,10 +150,10 @@ def _stat(path: Path) -> list[int] | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    return _parsed(path.read_bytes()) if is_file(path) else {}
+    return _parse_record(path.read_bytes()) if is_file(path) else {}
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
+def _parse_record(content: bytes) -> dict[str, Any]:
     try:
         found = parse_json(content)
     except ValueError:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from secrets import token_hex
 from typing import Any, TypeVar
 
-from evenhand.runs.remote.addresses import kind_of
+from evenhand.runs.remote.addresses import get_scheme
 from evenhand.schema import DataError, EvenhandError, UsageError, WriteError, atomic_write
 
 Result = TypeVar("Result")
@@ -30,7 +30,7 @@ TIMES = ("mtime", "created", "LastModified", "last_modified", "updated")
 """Metadata by which contents are distinguished if the storage has no digests."""
 
 
-class Store:
+class ObjectStore:
     """A folder in object storage. Requests are repeated if the network may have caused a failure.
 
     address: URL for fsspec. Raises UsageError for an unknown kind of storage, or one whose package is not installed.
@@ -41,7 +41,7 @@ class Store:
         import fsspec
 
         self.address = address
-        kind = self._kind = kind_of(address)
+        kind = self._kind = get_scheme(address)
         try:
             self._files, root = fsspec.core.url_to_fs(self.address, use_listings_cache=False)
         except ImportError as error:
@@ -61,30 +61,34 @@ class Store:
         Raises DataError for names that lead out of the folder, or that are invalid on this machine.
         """
 
-        def listed() -> Mapping[str, Any]:
+        def list_files() -> Mapping[str, Any]:
             self._files.invalidate_cache()
             found: Mapping[str, Any] = self._files.find(self._root, detail=True)
             return found
 
         found = {}
-        for path, facts in self._asked("read", self.address, listed).items():
+        for path, facts in self._retry("read", self.address, list_files).items():
             name = str(path).lstrip("/").removeprefix(self._root.lstrip("/")).removeprefix("/")
             if not name or facts.get("type") == "directory":
                 continue  # some programs create an empty object for a folder
             inner = PurePosixPath(name)
             if inner.is_absolute() or ".." in inner.parts or "\\" in name or "\0" in name:
-                raise self._not_ours(f"an object whose name points outside of it: {name!r}")
+                raise self._make_other_content_error(f"an object whose name points outside of it: {name!r}")
             if str(inner) != name or any(len(part.encode()) > LONGEST for part in inner.parts):
-                raise self._not_ours(f"an object whose name is not a valid file name: {name[:100]!r}")
+                raise self._make_other_content_error(
+                    f"an object whose name is not a valid file name: {name[:100]!r}"
+                )
             found[name] = _mark(facts)
         for name in found:
             if above := next(
                 (str(folder) for folder in PurePosixPath(name).parents if str(folder) in found), None
             ):
-                raise self._not_ours(f"an object {above!r} that is also the folder of {name!r}")
+                raise self._make_other_content_error(
+                    f"an object {above!r} that is also the folder of {name!r}"
+                )
         return found
 
-    def _not_ours(self, what: str) -> DataError:
+    def _make_other_content_error(self, what: str) -> DataError:
         hint = "evenhand did not write it. Delete it, or choose another folder."
         return DataError(f"{self.address} contains {what}.", hint)
 
@@ -99,12 +103,12 @@ class Store:
                     raise
                 return None
 
-        return self._asked("read", name, content)
+        return self._retry("read", name, content)
 
     def fetch(self, name: str, path: Path) -> None:
         """Download a file atomically."""
 
-        def fetched() -> None:
+        def download() -> None:
             try:
                 with self._files.open(self._path(name), "rb") as there, atomic_write(path) as here:
                     shutil.copyfileobj(there, here, AT_ONCE)
@@ -114,12 +118,12 @@ class Store:
                     "Another process works in that folder. Run the command again.",
                 ) from error
 
-        self._asked("read", name, fetched)
+        self._retry("read", name, download)
 
-    def put(self, path: Path, name: str) -> str:
+    def upload(self, path: Path, name: str) -> str:
         """Upload a local file under a name, atomically, and return its mark."""
 
-        def stored() -> str:
+        def upload_file() -> str:
             if self._kind in WHOLE_OR_ABSENT:
                 self._files.put_file(str(path), self._path(name))
             else:
@@ -133,11 +137,11 @@ class Store:
                 raise OSError(f"{facts['size']:,} of {path.stat().st_size:,} bytes were stored")
             return _mark(facts)
 
-        return self._asked("write", name, stored)
+        return self._retry("write", name, upload_file)
 
     def overwrite(self, name: str, content: bytes) -> None:
         """Store bytes under a name, replacing an existing file."""
-        self._asked("write", name, lambda: self._files.pipe_file(self._path(name), content))
+        self._retry("write", name, lambda: self._files.pipe_file(self._path(name), content))
 
     def create(self, name: str, content: bytes) -> bool:
         """Store bytes under a new name, and return whether the name was free.
@@ -146,7 +150,7 @@ class Store:
         only checked before.
         """
 
-        def created() -> bool:
+        def create_if_absent() -> bool:
             if self._files.exists(self._path(name)):
                 return False
             if self._kind not in WHOLE_OR_ABSENT:
@@ -159,21 +163,21 @@ class Store:
                 self._files.pipe_file(self._path(name), content)
             return True
 
-        return self._asked("write", name, created)
+        return self._retry("write", name, create_if_absent)
 
     def remove(self, name: str) -> None:
         """Remove a file, if it exists."""
 
-        def removed() -> None:
+        def remove_if_present() -> None:
             if self._files.exists(self._path(name)):
                 self._files.rm_file(self._path(name))
 
-        self._asked("write", name, removed)
+        self._retry("write", name, remove_if_present)
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
 
-    def _asked(self, doing: str, name: str, ask: Callable[[], Result]) -> Result:
+    def _retry(self, doing: str, name: str, ask: Callable[[], Result]) -> Result:
         where = name if name == self.address else f"{self.address}/{name}"
         for further in reversed(range(TRIES)):
             try:
@@ -181,15 +185,15 @@ class Store:
             except EvenhandError:
                 raise
             except Exception as error:  # each kind of storage raises its own exceptions
-                failed = _explained(error, doing, where)
+                failed = _explain_permanent_failure(error, doing, where)
                 if failed is None and further:
                     time.sleep(WAIT * 2 ** (TRIES - 1 - further))
                     continue
-                raise failed or _unreachable(error, doing, where) from error
+                raise failed or _make_unreachable_error(error, doing, where) from error
         raise AssertionError("the last try returns or raises")
 
 
-def _explained(error: Exception, doing: str, where: str) -> EvenhandError | None:
+def _explain_permanent_failure(error: Exception, doing: str, where: str) -> EvenhandError | None:
     """Return an error for a failure that a retry cannot remove; None if a retry may help."""
     told = f"Could not {doing} {where}"
     kind = WriteError if doing == "write" else DataError
@@ -212,7 +216,7 @@ def _explained(error: Exception, doing: str, where: str) -> EvenhandError | None
     return None
 
 
-def _unreachable(error: Exception, doing: str, where: str) -> EvenhandError:
+def _make_unreachable_error(error: Exception, doing: str, where: str) -> EvenhandError:
     kind = WriteError if doing == "write" else DataError
     return kind(
         f"Could not {doing} {where} in {TRIES} tries: {_first_line(error)}.",

@@ -17,7 +17,7 @@ from evenhand.classifiers import Classifier, Labels, asks_service, file_kind
 from evenhand.models import LanguageModel, Texts
 from evenhand.models.served import is_address
 from evenhand.runs import fingerprint_digest
-from evenhand.runs.cluster import FarClassifier, Pool, Recipe
+from evenhand.runs.cluster import Pool, Recipe, RemoteClassifier
 from evenhand.schema import (
     DataError,
     EvenhandError,
@@ -141,7 +141,7 @@ class ClassifierShelf:
     def _load(self, name: str) -> Classifier:
         if self.pool is None or _stays_here(name):
             return load_named_classifier(name, self.device)
-        return FarClassifier(self.pool, Recipe(partial(load_named_classifier, name, self.device)))
+        return RemoteClassifier(self.pool, Recipe(partial(load_named_classifier, name, self.device)))
 
     def check_names(self, named: Mapping[str, str]) -> None:
         """Raise a UsageError for an unknown classifier, before any error about the model. `named` are the names by

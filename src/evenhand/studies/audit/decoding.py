@@ -5,7 +5,7 @@ from typing import Any
 
 from evenhand.benchmarks import Conversation, Generation, SelfChatDecoding
 from evenhand.models import PRESETS, Decoding, LanguageModel, decoding_preset
-from evenhand.runs.cluster import where_it_is
+from evenhand.runs.cluster import run_where_loaded
 from evenhand.schema import UsageError
 from evenhand.studies.audit.asked import weights_behind
 from evenhand.studies.audit.options import AskingOptions
@@ -174,7 +174,7 @@ def choose_reply_decoding(
     )
 
 
-@where_it_is
+@run_where_loaded
 def _taken(model: LanguageModel) -> int | None:
     """Return the maximum input tokens of a model that replies to histories; None if unknown or irrelevant."""
     weights = weights_behind(model)

@@ -104,7 +104,7 @@ class Run(ViewedResult):
                 names,
                 device=device,
                 place=validated(PlaceOptions, {"on": on, "workers": workers}),
-                progress=copy.telling(progress),
+                progress=copy.report_after_upload(progress),
                 loaded=loaded,
                 retry_errors=retry_errors,
                 trust_addresses=trust_addresses,
@@ -302,7 +302,7 @@ def _audited(
     check: CheckAxes | None = None,
 ) -> Run:
     refuse_objects(config, model)
-    told = copy.telling(progress)
+    told = copy.report_after_upload(progress)
     with placed(config, config.device, None if told is None else told.note) as pool:
         done = conduct_audit(
             config,

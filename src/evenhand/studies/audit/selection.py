@@ -16,7 +16,7 @@ from evenhand.benchmarks import (
 from evenhand.classifiers import Classifier, check_prompts
 from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generator
 from evenhand.prompts import PromptSet
-from evenhand.runs import Labelling, Part, Plan, make_plan
+from evenhand.runs import Labelling, Plan, PlanPart, make_plan
 from evenhand.schema import DataError, Unsupported, UsageError, is_file, is_folder, missing_file, unknown_name
 from evenhand.studies.audit.asked import as_asked, asked_for_replies, own_prompts, speaker_of
 from evenhand.studies.audit.classifiers import (
@@ -72,7 +72,7 @@ class Selection:
             rows = benchmark.rows_for(self.prompts[benchmark.name], model)
             if talks and "conversation" not in rows.columns:
                 rows = rows.with_columns(conversation="prompt_id")
-            parts.append(Part(benchmark.name, rows, request))
+            parts.append(PlanPart(benchmark.name, rows, request))
         return make_plan(parts, model.fingerprint, self.speaker)
 
 

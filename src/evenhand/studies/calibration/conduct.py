@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.runs import Progress, Silence, shown
+from evenhand.runs import Progress, Silence, show_progress
 from evenhand.schema import UsageError, unknown_name
 from evenhand.studies.calibration.designs import Design, collected
 from evenhand.studies.calibration.options import CalibrationOptions
@@ -104,7 +104,7 @@ def _draw(
     if not missing:
         return failed
     drawing = drawn(folder, missing, options.seed, jobs)
-    with shown(progress, total, total - left, "data sets"), closing(drawing):
+    with show_progress(progress, total, total - left, "data sets"), closing(drawing):
         for done in drawing:
             progress.advance(done.replications, 0, int(done.failure is not None))
             if done.failure is not None and done.design not in failed:

@@ -9,8 +9,8 @@ from evenhand.models import Decoding, LanguageModel
 from evenhand.prompts import PromptSet
 from evenhand.runs import (
     GenerateRequest,
-    Part,
     Plan,
+    PlanPart,
     Progress,
     PromptSetRecord,
     RunDirectory,
@@ -109,7 +109,7 @@ def level_runs(
             level,
             changed,
             prompts,
-            make_plan([Part(domain, prompts.frame, GenerateRequest(decoding))], changed.fingerprint),
+            make_plan([PlanPart(domain, prompts.frame, GenerateRequest(decoding))], changed.fingerprint),
             path / "levels" / f"{domain}-{level.key}",
         )
         for domain in domains

@@ -36,7 +36,7 @@ from evenhand.mitigations.training import (
     tried,
     write_model,
 )
-from evenhand.runs import Progress, locked, resumable
+from evenhand.runs import Progress, hold_lock, resumable
 from evenhand.schema import VERSION, as_json, is_file, is_folder
 from evenhand.studies.debias.given import given_facts
 from evenhand.studies.debias.lineage import check_lineage
@@ -139,7 +139,7 @@ def train_into(
             finish = partial(session.written, changed, *session.edited(changed, method))
         if not there:  # nothing is written for a training that cannot start
             begin()
-        with locked(output / "lock"):
+        with hold_lock(output / "lock"):
             if (done := finished(output)) is not None:  # finished by another process in the meantime
                 return done
             lineage, curves = finish()

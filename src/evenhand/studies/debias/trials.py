@@ -24,7 +24,7 @@ from evenhand.mitigations.training import (
     read_curves,
     read_lineage,
 )
-from evenhand.runs import Progress, locked, resumable
+from evenhand.runs import Progress, hold_lock, resumable
 from evenhand.schema import (
     VERSION,
     EvenhandError,
@@ -101,7 +101,7 @@ def search_into(
         if not there:  # nothing is written for a search that cannot start
             ground()
             RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, compared)
-        with locked(output / "lock"):
+        with hold_lock(output / "lock"):
             if (done := finished(output)) is not None:  # finished by another process in the meantime
                 return done
             return _Search(config, base, ground, output, progress, searched).run()

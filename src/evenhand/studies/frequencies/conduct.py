@@ -34,7 +34,7 @@ from evenhand.corpus.pipeline import (
 )
 from evenhand.corpus.reading import LARGEST, ReadingOptions, read_batches, survey
 from evenhand.corpus.terms import DEFAULT
-from evenhand.runs import Progress, RunDirectory, Silence, locked, resumable, shown
+from evenhand.runs import Progress, RunDirectory, Silence, hold_lock, resumable, show_progress
 from evenhand.schema import DataError, UsageError, is_file
 from evenhand.studies.frequencies.options import FrequencyOptions
 from evenhand.studies.frequencies.record import (
@@ -160,7 +160,7 @@ def _again(options: FrequencyOptions, folder: Path) -> str:
 
 
 def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
-    with resumable(_again(plan.options, folder)), locked(folder / "lock"):
+    with resumable(_again(plan.options, folder)), hold_lock(folder / "lock"):
         if not is_file(folder / COUNTS):
             work = _work(plan, folder)
             _count(plan, work, folder, progress)
@@ -198,7 +198,7 @@ def _do(stage: Stage, plan: Plan, work: Work, folder: Path, progress: Progress) 
     size = KB if small else MB
     place = Place(plan.options.on, str(folder / LOGS), plan.options.workers, plan.options.slurm)
     with (
-        shown(progress, ceil(total / size), ceil(there / size), "kB" if small else "MB"),
+        show_progress(progress, ceil(total / size), ceil(there / size), "kB" if small else "MB"),
         closing(do_ranks(place, work, stage, os.cpu_count() or 1, progress.note)) as doing,
     ):
         for done in doing:

@@ -23,7 +23,7 @@ from evenhand.runs import (
     Silence,
     default_path,
     fingerprint_digest,
-    locked,
+    hold_lock,
     resumable,
     self_chats,
 )
@@ -83,7 +83,7 @@ def study_names(
     tuned = tuned_names(config) if config.names == "untuned" else []
     check_rows(config, unfinished(path, config))
     begin(path, config)
-    with resumable(f"Resume with: evenhand study names {path}"), locked(path / "lock"):
+    with resumable(f"Resume with: evenhand study names {path}"), hold_lock(path / "lock"):
         session = _Session(config, path, tuple(name for name in PAIRS if name not in pairs), progress, tuned)
         for label in config.models:
             session.audit(label)

@@ -32,7 +32,7 @@ from evenhand.prompts.own_files import (
     read_table,
     require_columns,
 )
-from evenhand.runs import LABEL_VALUES, describe_unjudged, identified, label_texts
+from evenhand.runs import LABEL_VALUES, build_classified_texts, describe_unjudged, label_texts
 from evenhand.schema import DataError, ResponseError, UsageError, did_you_mean, list_names, unknown_column
 from evenhand.studies.audit import (
     ClassifierShelf,
@@ -285,7 +285,7 @@ def _with_labels(
     needed = ["text"] if who.text.part != "continuation" else []
     require_columns(frame, [*needed, *(name for name in who.text.columns if name != "text")], file, expected)
     with_prompts = frame if "text" in frame.columns else frame.with_columns(text=pl.lit(""))
-    texts = identified(with_prompts, who.text, reads_context=classifier.reads_context)
+    texts = build_classified_texts(with_prompts, who.text, reads_context=classifier.reads_context)
     wanted = texts.drop_nulls("text_id").unique("text_id", maintain_order=True)
     if wanted.is_empty():
         raise DataError(f"{file} contains no generated text: every row of that column is empty.", expected)

@@ -17,7 +17,7 @@ from evenhand.models import load_model
 from evenhand.models.huggingface import CausalModel
 from evenhand.prompts.redditbias import load_redditbias, specification
 from evenhand.reports import listing
-from evenhand.runs import Progress, Silence, default_path, locked, resumable
+from evenhand.runs import Progress, Silence, default_path, hold_lock, resumable
 from evenhand.schema import Unsupported, read_stored_table, write_table
 from evenhand.studies.debias import debias
 from evenhand.studies.redditbias.bias import audit_biases, audits_of, bias_cells
@@ -84,7 +84,7 @@ def study_redditbias(
     lines = lines_of(config)
     tasks, notes = tasks_of(config)
     begin(path, config)
-    with resumable(f"Resume with: evenhand study redditbias {path}"), locked(path / "lock"):
+    with resumable(f"Resume with: evenhand study redditbias {path}"), hold_lock(path / "lock"):
         session = _Session(config, path, lines, tasks, progress)
         facts = session.run()
         cells = cell_table(session.cells(), config.alpha)

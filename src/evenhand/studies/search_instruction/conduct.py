@@ -26,7 +26,7 @@ from evenhand.mitigations.revision import (
     search,
 )
 from evenhand.models import LanguageModel
-from evenhand.runs import Labelling, Progress, Silence, Stopping, locked, resumable
+from evenhand.runs import Labelling, Progress, Silence, Stopping, hold_lock, resumable
 from evenhand.schema import (
     VERSION,
     DataError,
@@ -147,7 +147,7 @@ def search_prompts(
     output = Path(output)
     begin(output, record)
     go_on = f"Resume with: evenhand search-instruction {output}"
-    with resumable(go_on), locked(output / "lock"), Stopping() as stopping:
+    with resumable(go_on), hold_lock(output / "lock"), Stopping() as stopping:
         trials = Trials(
             model,
             name,

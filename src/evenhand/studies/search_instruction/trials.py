@@ -21,10 +21,10 @@ from evenhand.models import Decoding, LanguageModel
 from evenhand.prompts import PromptSet, row_keys
 from evenhand.runs import (
     GenerateRequest,
-    Part,
+    PlanPart,
     answer,
+    build_classified_texts,
     describe_unjudged,
-    identified,
     join_continuations,
     label_texts,
     make_plan,
@@ -109,11 +109,13 @@ class Trials:
         )
         # a different seed for each set of prompts, so that a repeated prompt gets a new continuation
         decoding = replace(self.decoding, seed=derived_seed(self.decoding.seed, where))
-        plan = make_plan([Part(self.benchmark, prompts.frame, GenerateRequest(decoding))], model.fingerprint)
+        plan = make_plan(
+            [PlanPart(self.benchmark, prompts.frame, GenerateRequest(decoding))], model.fingerprint
+        )
         written = join_continuations(
             plan.parts[0].prompts, answer(model, plan.requests), self.decoding.samples
         )
-        texts = identified(written, self.rule, reads_context=self.classifier.reads_context)
+        texts = build_classified_texts(written, self.rule, reads_context=self.classifier.reads_context)
         distinct = texts.drop_nulls("text_id").unique("text_id").sort("text_id")
         labels = label_texts(self.classifier, distinct) if distinct.height else None
         if labels is not None:

@@ -16,7 +16,7 @@ from evenhand.mitigations.training.dialogue.style_labels import style_bias
 from evenhand.mitigations.training.dialogue.styled_replies import read_styled_replies
 from evenhand.models import Decoding
 from evenhand.models.puppets import writes
-from evenhand.runs import GenerateRequest, Labelling, Part, RunDirectory, execute, label, make_plan
+from evenhand.runs import GenerateRequest, Labelling, PlanPart, RunDirectory, execute, label, make_plan
 from evenhand.schema import DataError, ModelError, Unsupported, UsageError
 from tests.helpers.planted_chats import (
     MARKED,
@@ -247,7 +247,7 @@ def test_a_run_s_replies_and_judgements_are_read(tmp_path: Path) -> None:
     model = writes(lambda prompt, sample: f" I like {'shop' if ' t ' in prompt else 'the'}{UNSAFE}")
     request = GenerateRequest(Decoding(max_new_tokens=9))
     prompts = frame.select("prompt_id", "text", "descriptor", "template", "axis", "noun")
-    plan = make_plan([Part("holisticbias-styles", prompts, request)], model.fingerprint)
+    plan = make_plan([PlanPart("holisticbias-styles", prompts, request)], model.fingerprint)
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     execute(plan, model, directory)
     judge = Hears({" I like shop": (0.9, 0.1), " I like the": (0.5, 0.5)}, ("a", "b"))

@@ -13,7 +13,7 @@ from evenhand.mitigations.training.dialogue.self_chats import (
     self_chats_of,
     split_names,
 )
-from evenhand.runs import ConversationRequest, Part, RunDirectory, execute, make_plan
+from evenhand.runs import ConversationRequest, PlanPart, RunDirectory, execute, make_plan
 from evenhand.schema import DataError
 from tests.helpers.planted_chats import MEN, WOMEN, planted_chats, written
 from tests.helpers.talking import GREEDY, Plain, Talker, introductions
@@ -58,7 +58,7 @@ def test_a_csv_says_the_same(tmp_path: Path) -> None:
 def test_a_run_is_read_as_it_was_said(tmp_path: Path) -> None:
     talker = Talker()
     request = ConversationRequest(GREEDY, 6)
-    plan = make_plan([Part("names", introductions(8), request)], {"name": "plain"}, talker)
+    plan = make_plan([PlanPart("names", introductions(8), request)], {"name": "plain"}, talker)
     directory = RunDirectory.create(tmp_path / "run", model=Plain(), given={}, resolved={})
     execute(plan, Plain(), directory)
     chats = self_chats_of(read_self_chats(tmp_path / "run"))

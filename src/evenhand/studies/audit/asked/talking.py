@@ -8,7 +8,7 @@ from evenhand.benchmarks import Benchmark, Generation
 from evenhand.mitigations import Mitigated
 from evenhand.models import LanguageModel, TextGenerator, text_generator
 from evenhand.models.dialogue import Dialogue, DialogueOptions, dialogue_model, own_format, trained_format
-from evenhand.runs.cluster import FarModel, far_model, where_it_is
+from evenhand.runs.cluster import RemoteModel, load_remote_model, run_where_loaded
 from evenhand.schema import Unsupported
 from evenhand.studies.chain import chain_of
 
@@ -30,8 +30,8 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
         A text mitigation is used with a model that reads histories directly (such as a World), or a mitigation does not
         support generation. Other errors are those of `dialogue_model`.
     """
-    if isinstance(model, FarModel):
-        speaker = far_model(model.pool, model.behind(partial(speaker_of, options=options)))
+    if isinstance(model, RemoteModel):
+        speaker = load_remote_model(model.pool, model.derive_recipe(partial(speaker_of, options=options)))
         return text_generator(speaker)
     chain, inner = chain_of(model), weights_behind(model)
     if chain and _reads_histories(inner):
@@ -65,7 +65,7 @@ def asked_for_replies(benchmark: Benchmark, model: LanguageModel, options: Dialo
     return options != DialogueOptions() or _converses(model)
 
 
-@where_it_is
+@run_where_loaded
 def _converses(model: LanguageModel) -> bool:
     weights = weights_behind(model)
     return _reads_histories(weights) or own_format(text_generator(weights)) is not None

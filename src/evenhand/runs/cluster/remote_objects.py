@@ -22,14 +22,14 @@ from evenhand.models import (
     room_for,
 )
 from evenhand.models.dialogue import joined, unanswered
-from evenhand.runs.cluster.placement import Far
+from evenhand.runs.cluster.placement import RemoteObject
 from evenhand.runs.cluster.pool import Pool
 from evenhand.runs.cluster.worker import Recipe
 from evenhand.schema import ResponseError, is_a
 
 
-class FarModel(Far):
-    """A language model that runs on workers of a cluster; see `far_model`."""
+class RemoteModel(RemoteObject):
+    """A language model that runs on workers of a cluster; see `load_remote_model`."""
 
     def __init__(self, pool: Pool, recipe: Recipe):
         super().__init__(pool, recipe, _model_facts)
@@ -41,21 +41,21 @@ class FarModel(Far):
         asked = Texts.of(texts)
         n = len(asked.texts)
         if not n:
-            return cast(Likelihoods, self.pool.there(self.recipe, _scored, asked))
+            return cast(Likelihoods, self.pool.apply(self.recipe, _score, asked))
         return cast(
             Likelihoods,
-            self._divided(
-                _scored,
+            self._divide_work(
+                _score,
                 lambda first, last: (asked.part(first, last),),
                 n,
-                _unscored,
+                _make_failed_likelihoods,
                 lambda spans: concatenate([answer for *_, answer in spans], asked.want_starts),
             ),
         )
 
 
-class FarWriter(FarModel):
-    """A text generator on the workers of a cluster (see `far_model`)."""
+class RemoteGenerator(RemoteModel):
+    """A text generator on the workers of a cluster (see `load_remote_model`)."""
 
     @property
     def conversations_at_once(self) -> int | None:
@@ -65,17 +65,17 @@ class FarWriter(FarModel):
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
         """Return how many tokens fit after each prompt, according to one of the workers."""
-        return cast(list[int] | None, self.pool.there(self.recipe, room_for, prompts))
+        return cast(list[int] | None, self.pool.apply(self.recipe, room_for, prompts))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continue each prompt (see TextGenerator.generate). A text on which workers crash becomes an error row."""
         n = len(prompts)
         if not n:
-            return cast(Generations, self.pool.there(self.recipe, _written, prompts, decoding))
+            return cast(Generations, self.pool.apply(self.recipe, _generate, prompts, decoding))
         return cast(
             Generations,
-            self._divided(
-                _written,
+            self._divide_work(
+                _generate,
                 lambda first, last: (prompts[first:last], decoding),
                 n,
                 lambda why: unanswered([(ResponseError.MODEL_ERROR, why)], decoding.samples),
@@ -84,7 +84,7 @@ class FarWriter(FarModel):
         )
 
 
-class FarClassifier(Far):
+class RemoteClassifier(RemoteObject):
     """A classifier that runs on workers of a cluster."""
 
     def __init__(self, pool: Pool, recipe: Recipe):
@@ -99,27 +99,27 @@ class FarClassifier(Far):
             return texts[first:last], None if contexts is None else contexts[first:last]
 
         if not texts:
-            return cast(Labels, self.pool.there(self.recipe, _judged, texts, contexts))
+            return cast(Labels, self.pool.apply(self.recipe, _classify, texts, contexts))
         width = len(self.labels)
         return cast(
             Labels,
-            self._divided(
-                _judged,
+            self._divide_work(
+                _classify,
                 piece,
                 len(texts),
-                lambda why: _unjudged(why, width),
-                lambda spans: _labels_of([answer for *_, answer in spans]),
+                lambda why: _make_failed_labels(why, width),
+                lambda spans: _join_labels([answer for *_, answer in spans]),
             ),
         )
 
 
-def far_model(pool: Pool, recipe: Recipe) -> LanguageModel:
+def load_remote_model(pool: Pool, recipe: Recipe) -> LanguageModel:
     """Return a model that a recipe creates on the workers of a pool. It generates text if the original does.
 
     Raises the errors of its creation on a worker.
     """
-    model = FarModel(pool, recipe)
-    return FarWriter(pool, recipe) if model.facts["writes"] else model
+    model = RemoteModel(pool, recipe)
+    return RemoteGenerator(pool, recipe) if model.facts["writes"] else model
 
 
 def _model_facts(model: LanguageModel) -> dict[str, Any]:
@@ -135,19 +135,19 @@ def _classifier_facts(classifier: Classifier) -> dict[str, Any]:
     return {"labels": classifier.labels, "reads_context": classifier.reads_context}
 
 
-def _scored(model: LanguageModel, texts: Texts) -> Likelihoods:
+def _score(model: LanguageModel, texts: Texts) -> Likelihoods:
     return model.log_likelihoods(texts)
 
 
-def _written(model: TextGenerator, prompts: Sequence[str], decoding: Decoding) -> Generations:
+def _generate(model: TextGenerator, prompts: Sequence[str], decoding: Decoding) -> Generations:
     return model.generate(prompts, decoding)
 
 
-def _judged(classifier: Classifier, texts: Sequence[str], contexts: Sequence[str | None] | None) -> Labels:
+def _classify(classifier: Classifier, texts: Sequence[str], contexts: Sequence[str | None] | None) -> Labels:
     return classifier.classify(texts, contexts)
 
 
-def _unscored(why: str) -> Likelihoods:
+def _make_failed_likelihoods(why: str) -> Likelihoods:
     empty = np.zeros(0)
     return Likelihoods(
         offsets=np.zeros(2, np.int64),
@@ -159,7 +159,7 @@ def _unscored(why: str) -> Likelihoods:
     )
 
 
-def _unjudged(why: str, width: int) -> Labels:
+def _make_failed_labels(why: str, width: int) -> Labels:
     return Labels(
         scores=np.full((1, width), np.nan, np.float32),
         labels=[None],
@@ -170,7 +170,7 @@ def _unjudged(why: str, width: int) -> Labels:
     )
 
 
-def _labels_of(parts: Sequence[Labels]) -> Labels:
+def _join_labels(parts: Sequence[Labels]) -> Labels:
     return Labels(
         scores=np.concatenate([part.scores for part in parts]),
         labels=[label for part in parts for label in part.labels],

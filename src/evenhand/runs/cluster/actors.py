@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 
-class Died(Exception):
+class WorkerDied(Exception):
     """A worker ended before it responded: its process, its machine or the connection."""
 
 
-class Hands(Protocol):
+class Actors(Protocol):
     """Interface of a cluster that starts workers and sends them requests. Workers and requests are of any type."""
 
     name: str
@@ -22,12 +22,12 @@ class Hands(Protocol):
         """Send a request (a method of `Worker`) without waiting for the response."""
         ...
 
-    def ready(self, questions: Sequence[Any], seconds: float) -> list[Any]:
+    def wait_for_any(self, questions: Sequence[Any], seconds: float) -> list[Any]:
         """Return the requests that are answered or lost, after at most this number of seconds."""
         ...
 
     def answer(self, question: Any) -> Any:
-        """Return the response to a finished request. Raise Died if the worker has died."""
+        """Return the response to a finished request. Raise WorkerDied if the worker has died."""
         ...
 
     def stop(self, worker: Any) -> None:
