@@ -62,7 +62,7 @@ def build_sentences(
     """Write a sentence set to a file atomically, and return the number of sentences.
 
     name: holisticbias, evenhand or advpromptset. style: csv (default) or parquet. advpromptset: options for that set,
-    namely the fields of `evenhand.prompts.advpromptset.build.Build`, embedding_model (folder or hub name) and device;
+    namely the fields of `evenhand.prompts.advpromptset.BuildOptions`, embedding_model (folder or hub name) and device;
     if only its terms are requested, their number is returned. report_progress: called with a stage, the number of
     finished steps and the total number. Raises UsageError for anything else and for options of another set, DataError
     for missing or invalid files, and WriteError.
@@ -112,13 +112,19 @@ def _build_advpromptset(
     options: dict[str, Any],
     report_progress: Callable[[str, int, int], None] | None,
 ) -> int:
-    from evenhand.prompts.advpromptset import HINT, Build, SentenceEmbedding, build_advpromptset, read_terms
+    from evenhand.prompts.advpromptset import (
+        HINT,
+        BuildOptions,
+        SentenceEmbedding,
+        build_advpromptset,
+        read_terms,
+    )
 
     if source is None:
         raise UsageError("advpromptset is built from your own Kaggle downloads: --from FOLDER.", HINT)
     model, device = options.pop("embedding_model", None), options.pop("device", "auto")
     embedding = SentenceEmbedding(model, device) if model else None
-    how = Build(**options)
+    how = BuildOptions(**options)
     built = build_advpromptset(source, output, embedding, how, report_progress)
     return read_terms(built.terms)["term"].n_unique() if how.only_terms else built.written
 

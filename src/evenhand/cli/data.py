@@ -369,7 +369,7 @@ def build_review(file: Path | None, axes: list[str], output: Path) -> None:
         read_own(file, guesses), [word for axis in axes for word in axis.split(",") if word.strip()]
     )
     write_review(output, asked)
-    for sentence in [*guesses, *asked.told()]:
+    for sentence in [*guesses, *asked.describe_notes()]:
         say(sentence, err=True)
     say(
         f"Wrote {asked.frame.height:,} texts about {asked.frame.n_unique(['axis', 'group'])} groups, made from "

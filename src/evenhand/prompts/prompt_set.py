@@ -145,7 +145,7 @@ class PromptSet:
         UsageError
             No prompt is left.
         """
-        return self._kept(self.frame.filter(predicate), described or str(predicate))
+        return self._with_rows(self.frame.filter(predicate), described or str(predicate))
 
     def filter_axes(self, axes: Iterable[str]) -> "PromptSet":
         """Return the prompts of some axes (ways to group people, such as religion).
@@ -173,7 +173,9 @@ class PromptSet:
         for axis in wanted:
             if axis not in known:
                 raise unknown_name("axis", axis, known)
-        return self._kept(self.frame.filter(pl.col("axis").cast(pl.String).is_in(wanted)), f"axes {wanted}")
+        return self._with_rows(
+            self.frame.filter(pl.col("axis").cast(pl.String).is_in(wanted)), f"axes {wanted}"
+        )
 
     def sample(self, n: int, per: str | Sequence[str] = (), seed: int = 0) -> "PromptSet":
         """Return at most n prompts, spread evenly over strata, chosen by a hash of (seed, prompt_id).
@@ -283,7 +285,7 @@ class PromptSet:
         if n >= len(self):
             return self
         rows = crossed_rows(self.frame, n, unit, cross, per, seed, least_cells, balance)
-        return self._kept(self.frame[rows], f"a crossed sample of {n}")
+        return self._with_rows(self.frame[rows], f"a crossed sample of {n}")
 
     def _require_positive(self, n: int) -> None:
         if n < 1:
@@ -296,7 +298,7 @@ class PromptSet:
             if column not in self.frame.columns:
                 raise unknown_name(f"column of prompt set '{self.card.name}'", column, self.frame.columns)
 
-    def _kept(self, frame: pl.DataFrame, described: str) -> "PromptSet":
+    def _with_rows(self, frame: pl.DataFrame, described: str) -> "PromptSet":
         if frame.is_empty():
             raise UsageError(
                 f"None of the {len(self):,} prompts of '{self.card.name}' matches {described}.",

@@ -54,7 +54,7 @@ def row_keys(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.uint64]
         return state
     lengths = np.fromiter((len(part) for part in parts), dtype=np.int64, count=len(parts))
     if lengths.max() > LONGEST_HASHED_IN_PLACE:
-        parts = [_shortened(part) for part in parts]
+        parts = [_shorten(part) for part in parts]
         lengths = np.fromiter((len(part) for part in parts), dtype=np.int64, count=len(parts))
     width = int(lengths.max())
     table = np.array(parts, dtype=f"S{max(width, 1)}").view(np.uint8).reshape(len(parts), -1)
@@ -93,7 +93,7 @@ def uniforms(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.float64
     return (row_keys(ids, seed, purpose) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def _shortened(part: bytes) -> bytes:
+def _shorten(part: bytes) -> bytes:
     if len(part) <= LONGEST_HASHED_IN_PLACE:
         return part
     return hashlib.blake2b(part, digest_size=LONGEST_HASHED_IN_PLACE).digest()
@@ -170,7 +170,7 @@ def crossed_rows(
         pl.col(unit).cast(pl.String).fill_null("").alias("unit"),
         *(pl.col(c).cast(pl.String).fill_null("").alias(f"balance{i}") for i, c in enumerate(present)),
     )
-    codes = _thinned(codes, n // least_cells, seed)
+    codes = _limit_units(codes, n // least_cells, seed)
     columns = [f"cross{i}" for i in range(len(cross))]
     ranks = {column: _level_order(codes, column, seed) for column in columns}
     for column, order in ranks.items():
@@ -197,7 +197,7 @@ def crossed_rows(
     return codes.join(kept, on=kept.columns, how="semi")["row"].sort().to_numpy()
 
 
-def _thinned(codes: pl.DataFrame, most_units: int, seed: int) -> pl.DataFrame:
+def _limit_units(codes: pl.DataFrame, most_units: int, seed: int) -> pl.DataFrame:
     """Return the rows of at most `most_units` units, which are taken alternately from the axes."""
     units = codes.select("per", "unit").unique()
     if units.height <= most_units:

@@ -38,7 +38,7 @@ class Stages:
     def frame(self, name: str, key: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         """Return the Parquet table `name`; it is computed only if it is missing or was made from other input."""
         path = self.folder / name
-        if self.key_of(name) == key and path.is_file():
+        if self.input_key(name) == key and path.is_file():
             try:
                 return read_parquet(path)
             except UNREADABLE:  # damaged later; recomputing it only costs time
@@ -55,7 +55,7 @@ class Stages:
         self.record(name, key)
         return path
 
-    def key_of(self, name: str) -> str | None:
+    def input_key(self, name: str) -> str | None:
         """Return the key of the input from which a table was made; None if it was never completed."""
         return self._records().get(name, {}).get("key")
 

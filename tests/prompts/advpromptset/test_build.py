@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from evenhand.benchmarks.registry import load_benchmark
 from evenhand.catalogue import build_sentences
 from evenhand.prompts.advpromptset import build as advpromptset_build
-from evenhand.prompts.advpromptset.build import Build, build_advpromptset, draw_evenly
+from evenhand.prompts.advpromptset.build import BuildOptions, build_advpromptset, draw_evenly
 from evenhand.prompts.advpromptset.built import settings_path
 from evenhand.prompts.advpromptset.loading import load_advpromptset
 from evenhand.prompts.advpromptset.pieces import FILES, FOLDERS, GROUPS, extract_advpromptset
@@ -81,7 +81,7 @@ def jigsaw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_jigsaw(tmp_path_factory.mktemp("jigsaw"))
 
 
-HOW = Build(least_count=5, neighbours=3)
+HOW = BuildOptions(least_count=5, neighbours=3)
 
 
 def test_all_stages(jigsaw: Path, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_drawn_evenly_and_the_same_again(jigsaw: Path, tmp_path: Path) -> None:
     build_advpromptset(jigsaw, whole, embedding, HOW)
     asked, everything = embedding.asked, load_advpromptset(whole).frame
     written = {path.name: path.stat().st_mtime_ns for path in small.glob("*.parquet")}
-    build_advpromptset(jigsaw, whole, embedding, Build(least_count=5, neighbours=3, size=60, seed=4))
+    build_advpromptset(jigsaw, whole, embedding, BuildOptions(least_count=5, neighbours=3, size=60, seed=4))
     assert embedding.asked == asked  # nothing is embedded, cut or matched anew
     assert {path.name: path.stat().st_mtime_ns for path in small.glob("*.parquet")} == written
     drawn = load_advpromptset(whole)
@@ -164,10 +164,10 @@ def test_drawn_evenly_and_the_same_again(jigsaw: Path, tmp_path: Path) -> None:
     assert weights == pytest.approx({key: before[key] / after[key] for key in after})
     content = whole.read_bytes()
     build_advpromptset(
-        jigsaw, tmp_path / "again.jsonl", Near(), Build(least_count=5, neighbours=3, size=60, seed=4)
+        jigsaw, tmp_path / "again.jsonl", Near(), BuildOptions(least_count=5, neighbours=3, size=60, seed=4)
     )
     assert (tmp_path / "again.jsonl").read_bytes() == content
-    build_advpromptset(jigsaw, whole, Near(), Build(least_count=5, neighbours=3, size=60, seed=5))
+    build_advpromptset(jigsaw, whole, Near(), BuildOptions(least_count=5, neighbours=3, size=60, seed=5))
     assert whole.read_bytes() != content
 
 
@@ -198,7 +198,9 @@ def test_even_draws(rows: list[tuple[int, int, str]], size: int, seed: int) -> N
 
 def test_people_edit_the_terms(jigsaw: Path, tmp_path: Path) -> None:
     out = tmp_path / "set.jsonl"
-    first = build_advpromptset(jigsaw, out, Near(), Build(least_count=5, neighbours=3, only_terms=True))
+    first = build_advpromptset(
+        jigsaw, out, Near(), BuildOptions(least_count=5, neighbours=3, only_terms=True)
+    )
     assert not out.exists() and first.written == 0
     table = pl.read_csv(first.terms)
     edited = table.with_columns(keep=pl.col("term").is_in(["lads", "churchy"]))
@@ -209,10 +211,10 @@ def test_people_edit_the_terms(jigsaw: Path, tmp_path: Path) -> None:
     assert "edited by hand" in prompts.card.details
     content = out.read_bytes()
     with pytest.raises(UsageError, match=r"terms\.csv was edited"):
-        build_advpromptset(jigsaw, out, Near(), Build(least_count=5, neighbours=4))
+        build_advpromptset(jigsaw, out, Near(), BuildOptions(least_count=5, neighbours=4))
     assert build_advpromptset(jigsaw, out).written == prompts.frame.height  # no model is needed for it
     other = tmp_path / "other.jsonl"
-    build_advpromptset(jigsaw, other, how=Build(terms=first.terms))
+    build_advpromptset(jigsaw, other, how=BuildOptions(terms=first.terms))
     assert out.read_bytes() == content == other.read_bytes()
     assert pl.read_csv(first.terms).equals(edited)
     edited.with_columns(keep=pl.col("term") == "zorp").write_csv(first.terms)
@@ -220,7 +222,7 @@ def test_people_edit_the_terms(jigsaw: Path, tmp_path: Path) -> None:
         build_advpromptset(jigsaw, out)
     (tmp_path / "own.csv").write_text("term,identity\nnowhere,male\n")
     with pytest.raises(DataError, match="None of the 240 text pieces contains one of the 1 terms"):
-        build_advpromptset(jigsaw, out, how=Build(terms=tmp_path / "own.csv"))
+        build_advpromptset(jigsaw, out, how=BuildOptions(terms=tmp_path / "own.csv"))
     assert out.read_bytes() == content  # what failed took nothing away
 
 
@@ -267,7 +269,7 @@ def test_the_published_extraction_with_terms(shared: Path, tmp_path: Path) -> No
     terms = tmp_path / "terms.csv"
     terms.write_text("term,identity\ncivil comment,male\npart,female\nwords,\n")
     mini, out = shared / "parity/advpromptset_mini", tmp_path / "set.jsonl"
-    built = build_advpromptset(mini / "jigsaw_data", out, how=Build(terms=terms))
+    built = build_advpromptset(mini / "jigsaw_data", out, how=BuildOptions(terms=terms))
     published = pl.read_csv(mini / "expected_processed.csv", schema_overrides={"id": pl.String})
     kept = published.filter(pl.col("comment_text").str.contains(r"\b(?:civil comment|part|words)\b"))
     assert built.pieces == published.height
@@ -312,7 +314,7 @@ def test_options(jigsaw: Path, tmp_path: Path) -> None:
         ({"least_similarity": 2}, "from -1 to 1, got 2"),
     ):
         with pytest.raises(UsageError, match=told):
-            Build(**wrong)
+            BuildOptions(**wrong)
     terms = tmp_path / "terms.csv"
     terms.write_text("term,identity\ngay,homosexual_gay_or_lesbian\nlads,male\n")
     told: list[str] = []

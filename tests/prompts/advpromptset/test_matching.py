@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.prompts.advpromptset import matching as advpromptset_matching
-from evenhand.prompts.advpromptset.matching import find_terms, identity_pattern, pieces_with, terms_of_texts
+from evenhand.prompts.advpromptset.matching import (
+    count_texts_per_term,
+    find_terms,
+    identity_pattern,
+    terms_of_texts,
+)
 from evenhand.prompts.advpromptset.pieces import GROUPS
 
 WORDS = st.sampled_from(["a", "b", "aa", "ab", "ba", "é", "éa", "你", "a_b", "1"])
@@ -39,7 +44,7 @@ def test_every_place_of_every_term(texts: list[str | None], terms: list[str]) ->
 def test_texts_that_hold_a_term(texts: list[str | None], terms: list[str]) -> None:
     padded = [f" {text or ''} " for text in texts]
     expected = {term: sum(f" {term} " in text for text in padded) for term in terms}
-    held = pieces_with(pl.Series(texts, dtype=pl.String), terms)
+    held = count_texts_per_term(pl.Series(texts, dtype=pl.String), terms)
     assert held == {term: count for term, count in expected.items() if count}
 
 

@@ -8,8 +8,8 @@ import pytest
 from evenhand.benchmarks.counterfactual.asking import from_file
 from evenhand.prompts.counterfactual import (
     asked_about,
-    changes_of,
     counterfactuals,
+    list_changes,
     read_review,
     write_review,
 )
@@ -38,7 +38,7 @@ def test_what_contradicts_is_named_beside_the_changed_text_alone(text: str) -> N
     assert rows["contradiction"].to_list() == [LEFT[text], ""]
     table = counterfactuals(pl.DataFrame({"text": [text]}), "gender", target="male")
     assert table["contradiction"].to_list() == [LEFT[text]]
-    assert set(changes_of(table)["contradiction"]) == {LEFT[text]}
+    assert set(list_changes(table)["contradiction"]) == {LEFT[text]}
 
 
 @pytest.mark.parametrize("text", FITTING)
@@ -48,14 +48,14 @@ def test_what_fits_is_not_marked(text: str) -> None:
 
 def test_the_plan_says_how_many_texts_are_marked_and_a_review_settles_them(tmp_path: Path) -> None:
     asked = asked_about(own([*LEFT, *FITTING]), ["gender"])
-    note = asked.told()[0]
+    note = asked.describe_notes()[0]
     assert note.startswith(
         f"{len(LEFT)} of {2 * len(LEFT) + 2 * len(FITTING)} texts may contradict themselves: r0, men"
     )
     path = write_review(tmp_path / "review.csv", asked)
     assert sorted(set(pl.read_csv(path)["contradiction"])) == sorted(["", *LEFT.values()])
     reviewed = read_review(path)
-    assert not any("contradict" in line for line in reviewed.told())
+    assert not any("contradict" in line for line in reviewed.describe_notes())
     assert reviewed.frame["text"].to_list() == asked.frame["text"].to_list()
     assert "contradiction" not in from_file(path, ["reviewed"]).frame.columns
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.prompts.counterfactual import changes_of, counterfactuals, write_counterfactuals
+from evenhand.prompts.counterfactual import counterfactuals, list_changes, write_counterfactuals
 from evenhand.schema import DataError, UsageError
 
 TEXTS = ["She took her hat.", "It rained.", None, "Two women left."]
@@ -24,7 +24,7 @@ def test_rows_and_columns_stay_and_every_change_is_listed(table):
 
 
 def test_a_row_for_each_change_to_review(table):
-    rows = changes_of(counterfactuals(table, "gender", target="male"))
+    rows = list_changes(counterfactuals(table, "gender", target="male"))
     assert rows.select("row", "start", "end", "from", "to").rows() == [
         (1, 0, 3, "She", "He"),
         (1, 9, 12, "her", "his"),
@@ -33,8 +33,8 @@ def test_a_row_for_each_change_to_review(table):
     for row in rows.iter_rows(named=True):
         assert row["original"][row["start"] : row["end"]] == row["from"]
     nothing = counterfactuals(pl.DataFrame({"text": ["It rained."]}), "gender", target="male")
-    assert changes_of(nothing).height == 0
-    assert changes_of(nothing).columns == rows.columns
+    assert list_changes(nothing).height == 0
+    assert list_changes(nothing).columns == rows.columns
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "txt"])
@@ -70,7 +70,7 @@ def test_what_is_written_is_read_back(table, tmp_path):
 def test_another_column_may_hold_the_texts(table):
     renamed = table.rename({"text": "sentence"})
     made = counterfactuals(renamed, "gender", target="male", column="sentence")
-    assert changes_of(made, "sentence")["original"][0] == TEXTS[0]
+    assert list_changes(made, "sentence")["original"][0] == TEXTS[0]
 
 
 def test_wrong_files_and_tables_are_refused(table, tmp_path):

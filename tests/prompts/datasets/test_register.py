@@ -67,9 +67,9 @@ def test_the_register_is_complete() -> None:
         assert entry.version().name == entry.default_version
         for version in entry.versions:
             pinned = version.content_sha256 or all(file.sha256 and file.size for file in version.files)
-            assert pinned != ((entry.name, version.name) in UNCHECKED) and bool(version.unchecked) != bool(
-                pinned
-            )
+            assert pinned != ((entry.name, version.name) in UNCHECKED) and bool(
+                version.unchecked_files
+            ) != bool(pinned)
             assert all(file.url.startswith("https://") or entry.name == "dstc7" for file in version.files)
 
 

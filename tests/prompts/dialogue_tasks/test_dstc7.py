@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.prompts.dialogue_tasks import read_asked, read_exchanges
+from evenhand.prompts.dialogue_tasks import read_exchanges, read_test_contexts
 from evenhand.schema import DataError
 from tests.prompts.dialogue_tasks.small import ASKED, EXCHANGES, REFERENCES, write_dstc7
 
@@ -16,7 +16,7 @@ def test_conversations_and_references_are_those_that_were_written(tmp_path: Path
     assert [(one.context, one.response) for one in found] == EXCHANGES
     assert [one.conversation for one in found] == ["c0", "c0", "c1", "c1", "c2", "c2"]
     assert list(read_exchanges(folder, limit=2)) == found[:2]
-    asked = read_asked(folder)
+    asked = read_test_contexts(folder)
     assert [(one.context, list(one.references)) for one in asked] == list(zip(ASKED, REFERENCES, strict=True))
 
 
@@ -27,7 +27,7 @@ def test_other_names_archives_and_keys_are_taken(tmp_path: Path) -> None:
     (folder / "train_convos.txt.gz").write_bytes(gzip.compress(content))
     assert len(list(read_exchanges(folder))) == len(EXCHANGES)
     (folder / "test.2k.txt").write_text("t2\nt0\nnone\n")
-    assert [one.key for one in read_asked(folder)] == ["t0", "t2"]
+    assert [one.key for one in read_test_contexts(folder)] == ["t0", "t2"]
     (folder / "train_convos.txt.gz").write_bytes(gzip.compress(content)[:-12])
     with pytest.raises(DataError, match="incomplete"):
         list(read_exchanges(folder))
@@ -63,11 +63,11 @@ def test_files_that_are_wrong_say_where(tmp_path: Path, file: str, content: byte
     folder = write_dstc7(tmp_path)
     (folder / file).write_bytes(content)
     with pytest.raises(DataError, match=f"(?s){message}.*Expected: train.convos.txt"):
-        list(read_exchanges(folder)), read_asked(folder)
+        list(read_exchanges(folder)), read_test_contexts(folder)
 
 
 def test_absent_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has no train.convos.txt or train_convos.txt"):
         list(read_exchanges(tmp_path))
     with pytest.raises(DataError, match="is not a folder"):
-        read_asked(tmp_path / "none")
+        read_test_contexts(tmp_path / "none")

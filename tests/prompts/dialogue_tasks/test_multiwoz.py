@@ -45,7 +45,7 @@ def test_texts_are_written_as_trade_writes_them(tmp_path: Path) -> None:
     assert turns["SNG0001.json", 1].system == "for how long ?"
     assert turns["SNG0003.json", 0].user == "a train that leaves after 9:15 , please ."
     assert turns["SNG0003.json", 1].user == "to ely and peterborough ."
-    assert multiwoz.normalised("It's 5.50, at the B&B; call 01223 351 880!") == (
+    assert multiwoz.normalise_utterance("It's 5.50, at the B&B; call 01223 351 880!") == (
         "it s 5.50 , at the bed and breakfast , call 01223351880 !"
     )
 

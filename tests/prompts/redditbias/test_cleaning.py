@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.prompts.redditbias import clean, clean_as_published, cleaned
+from evenhand.prompts.redditbias import clean, clean_as_published, clean_comments
 from evenhand.prompts.redditbias.cleaning import AFTER_LOWERING, LONGEST_COMMENT, _step
 from tests.helpers.growth import assert_grows_linearly
 
@@ -58,11 +58,11 @@ def test_tables_keep_ids_and_lose_what_is_long_empty_or_repeated() -> None:
     frame = pl.DataFrame(
         {"id": list("abcda"), "body": ["Fine.", "x " * 75, "x " * 74 + "yz", "@all", "Again."]}
     )
-    found = cleaned(frame, as_published=True)
+    found = clean_comments(frame, as_published=True)
     assert found.select("id", "comments").rows() == [("a", "Fine."), ("b", "x " * 75)]
     assert found["comments_processed"].str.len_chars().to_list() == [5, 149]
-    assert cleaned(frame, most_characters=6)["id"].to_list() == ["a"]
-    assert cleaned(frame.clear()).is_empty()
+    assert clean_comments(frame, most_characters=6)["id"].to_list() == ["a"]
+    assert clean_comments(frame.clear()).is_empty()
 
 
 @given(st.text(st.sampled_from("aB19_ -.")))
@@ -83,4 +83,4 @@ def test_the_time_for_a_comment_is_linear_in_its_length(piece: str, how) -> None
 
 def test_a_comment_that_reddit_would_not_take_is_left_out() -> None:
     frame = pl.DataFrame({"id": ["a", "b"], "body": ["a" * LONGEST_COMMENT, "a" * (LONGEST_COMMENT + 1)]})
-    assert cleaned(frame)["id"].to_list() == ["a"]
+    assert clean_comments(frame)["id"].to_list() == ["a"]

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 from evenhand.prompts.redditbias import (
     BIAS_TYPES,
     by_words,
-    counterpart_of,
+    make_counterpart,
     residues,
     specification,
     with_attributes_swapped,
@@ -73,7 +73,7 @@ from evenhand.prompts.redditbias import (
     ],
 )
 def test_counterparts(bias: str, text: str, expected: str) -> None:
-    assert counterpart_of(text, specification(bias)) == expected
+    assert make_counterpart(text, specification(bias)) == expected
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def slow(text: str, bias: str) -> str:
 def test_counterparts_against_a_slow_loop(bias: str, data: st.DataObject) -> None:
     words = [word for pair in specification(bias).target_pairs for word in pair]
     text = "".join(data.draw(st.lists(st.sampled_from([*words, " ", "s", "x ", "-"]), max_size=12)))
-    assert counterpart_of(text, specification(bias)) == slow(text, bias)
+    assert make_counterpart(text, specification(bias)) == slow(text, bias)
 
 
 @pytest.mark.parametrize(

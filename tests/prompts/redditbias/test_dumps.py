@@ -12,7 +12,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings, strategies as st
 
-from evenhand.prompts.redditbias.dumps import SEARCHED, _Search, dump_files, found_comments, search_dump
+from evenhand.prompts.redditbias.dumps import SEARCHED, _DumpSearch, dump_files, found_comments, search_dump
 from evenhand.prompts.redditbias.queries import Terms
 from evenhand.prompts.redditbias.unpacking import line_blocks
 from evenhand.schema import DataError
@@ -153,7 +153,7 @@ WORDS = ["reds", "are", "red", "fans", "loud", "rude", "Louder", "blue", "\n"]
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max_size=30))
 def test_whole_blocks_find_what_single_lines_do(texts: list[str]) -> None:
     rows = [{"id": str(n), "body": text, "edited": False} for n, text in enumerate(texts)]
-    searches = [_Search(Terms(TARGETS), Terms(ATTRIBUTES)) for _ in range(2)]
+    searches = [_DumpSearch(Terms(TARGETS), Terms(ATTRIBUTES)) for _ in range(2)]
     content = as_lines(rows)
     with BytesIO(content) as handle:
         whole = list(line_blocks(handle, Path("x.jsonl")))

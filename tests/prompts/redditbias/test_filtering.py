@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.prompts.redditbias import phrases_of, specification, with_single_target
+from evenhand.prompts.redditbias import extract_phrases, specification, with_single_target
 from evenhand.prompts.redditbias.filtering import REACH
 
 RACE = specification("race")
@@ -59,12 +59,12 @@ def test_the_list_names_wife_and_husband_twice_and_counts_each_once() -> None:
 
 
 def published(*texts: str, keep: bool = True) -> list[tuple[str, bool, str]]:
-    found = phrases_of(comments(*texts), replace(TEAMS, keep_without_attribute=keep), as_published=True)
+    found = extract_phrases(comments(*texts), replace(TEAMS, keep_without_attribute=keep), as_published=True)
     return found.select("id", "attribute_in_window", "phrase").rows()
 
 
 def corrected(*texts: str) -> list[tuple[str, bool, str]]:
-    return phrases_of(comments(*texts), TEAMS).select("id", "attribute_in_window", "phrase").rows()
+    return extract_phrases(comments(*texts), TEAMS).select("id", "attribute_in_window", "phrase").rows()
 
 
 BEFORE, BEHIND = "a b c d e f g h", "i j k l m n o p"
@@ -151,7 +151,7 @@ def test_published_phrases_against_a_slow_loop(text: str) -> None:
 
 @given(st.lists(TOKENS, max_size=40).map(" ".join))
 def test_corrected_phrases_are_pieces_of_their_comment(text: str) -> None:
-    found = phrases_of(comments(text), TEAMS)
+    found = extract_phrases(comments(text), TEAMS)
     for _, accepted, _, phrase in found.rows():
         assert phrase in " ".join(text.split())
         assert re.search(r"\b(red|reds|crimson)\b", phrase)
@@ -170,10 +170,10 @@ def test_corrected_phrases_are_pieces_of_their_comment(text: str) -> None:
 )
 def test_each_type_finds_its_words(bias: str, text: str, phrase: str) -> None:
     for as_published in (True, False):
-        found = phrases_of(comments(text), specification(bias), as_published=as_published)
+        found = extract_phrases(comments(text), specification(bias), as_published=as_published)
         assert found.select("attribute_in_window", "phrase").rows() == [(True, phrase)]
 
 
 def test_comments_that_lost_their_ids() -> None:
-    found = phrases_of(comments("a red art").drop("id"), TEAMS, as_published=True)
+    found = extract_phrases(comments("a red art").drop("id"), TEAMS, as_published=True)
     assert found["id"].to_list() == [None]

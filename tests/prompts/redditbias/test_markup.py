@@ -4,7 +4,7 @@ import re
 
 from hypothesis import given, strategies as st
 
-from evenhand.prompts.redditbias.markup import links_as_texts, unescaped, without_marks
+from evenhand.prompts.redditbias.markup import links_as_texts, unescape_html, without_marks
 
 PIECES = ["*", "**", "***", "_", "~~", "`", "a", "b c", " ", "\n", "[", "](", ")", "!["]
 
@@ -23,4 +23,4 @@ def test_runs_of_backticks_close_each_other_as_a_whole() -> None:
 
 
 def test_entities_of_no_character() -> None:
-    assert unescaped(f"&amp;&#{'9' * 5000};&#x{'f' * 5000};&#{'0' * 5000}65;") == "&\ufffd\ufffdA"
+    assert unescape_html(f"&amp;&#{'9' * 5000};&#x{'f' * 5000};&#{'0' * 5000}65;") == "&\ufffd\ufffdA"

@@ -12,8 +12,8 @@ from evenhand.prompts.redditbias import (
     BIAS_TYPES,
     build_redditbias,
     clean_as_published,
-    counterpart_of,
-    phrases_of,
+    extract_phrases,
+    make_counterpart,
     read_annotations,
     residues,
     specification,
@@ -107,7 +107,7 @@ def test_cleaning_of_race_is_exact_but_where_an_older_rule_left_gt(published: Pa
 def test_phrases_are_the_published_list(published: Path, bias: str, name: str, expected: int) -> None:
     stem = f"{GROUPS[bias][0]}_processed"
     comments = pl.DataFrame(rows(published, bias, stem)).select("id", "comments_processed")
-    found = phrases_of(comments, specification(bias), as_published=True)
+    found = extract_phrases(comments, specification(bias), as_published=True)
     table = rows(published, bias, stem + name)
     assert len(table) == expected
     assert [(row[0], str(row[1]), *row[2:]) for row in found.rows()] == [tuple(row.values()) for row in table]
@@ -120,13 +120,13 @@ def test_counterparts_are_the_published_texts(published: Path, bias: str) -> Non
     for part, number in HELD_OUT[bias].items():
         first, second = (rows(published, bias, f"{g}_biased_{part}_reduced") for g in (one, other))
         assert len(first) == len(second) == number
-        made = [counterpart_of(row["comments_processed"], found) for row in first]
+        made = [make_counterpart(row["comments_processed"], found) for row in first]
         assert made == [row["comments_processed"] for row in second]
         assert made == lines(published, bias, f"{bias}_{other}_biased_{part}_reduced")
     texts = lines(published, bias, f"{bias}_bias_manual_swapped_targets_train")
     half = len(texts) // 2
     assert half == {"race": 763, "religion1": 720}[bias]
-    assert [counterpart_of(text, found) for text in texts[:half]] == texts[half:]
+    assert [make_counterpart(text, found) for text in texts[:half]] == texts[half:]
 
 
 @pytest.mark.parametrize(("bias", "number", "unchanged"), [("race", 506, 0), ("religion1", 475, 47)])

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from sklearn.model_selection import train_test_split
 
-from evenhand.prompts.redditbias import drawn, train_and_held_out, valid_and_test
+from evenhand.prompts.redditbias import draw_split, train_and_held_out, valid_and_test
 from evenhand.schema import DataError
 
 
@@ -20,7 +20,7 @@ def test_plain_and_stratified_draws_are_those_of_scikit_learn() -> None:
                 theirs = train_test_split(np.arange(n), train_size=share, random_state=seed, stratify=strata)
             except ValueError:  # a stratum of one row, or an empty part
                 continue
-            ours = drawn(n, share, seed, strata)
+            ours = draw_split(n, share, seed, strata)
             assert [part.tolist() for part in ours] == [part.tolist() for part in theirs]
             compared += 1
     assert compared > 150
@@ -45,4 +45,4 @@ def test_parts_of_a_table() -> None:
 @pytest.mark.parametrize(("n", "share"), [(1, 0.5), (0, 0.5), (3, 0.2)])
 def test_parts_that_would_be_empty(n: int, share: float) -> None:
     with pytest.raises(DataError, match="cannot be split"):
-        drawn(n, share)
+        draw_split(n, share)

@@ -51,7 +51,10 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
         details=f"{frame.height:,} texts.",
     )
     return PromptSet(
-        frame, card, own=f"Your prompts {path.name}", notes=(*guesses, *asked.told(), *seldom(frame))
+        frame,
+        card,
+        own=f"Your prompts {path.name}",
+        notes=(*guesses, *asked.describe_notes(), *seldom(frame)),
     )
 
 

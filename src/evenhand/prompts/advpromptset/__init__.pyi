@@ -1,5 +1,5 @@
 from .build import (
-    Build as Build,
+    BuildOptions as BuildOptions,
     build_advpromptset as build_advpromptset,
 )
 from .embedding import (

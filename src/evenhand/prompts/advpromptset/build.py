@@ -23,7 +23,7 @@ TERM_COUNTS = ("1", "2", "3 or more")
 
 
 @dataclass(frozen=True)
-class Drawn:
+class StratifiedSample:
     """A stratified sample of pieces, with a description of the strata."""
 
     frame: pl.DataFrame
@@ -32,7 +32,7 @@ class Drawn:
     """One row per stratum: STRATUM_COLUMNS, names (of the identities), before, after, weight (null: none was drawn)."""
 
 
-def draw_evenly(pieces: pl.DataFrame, size: int | None = None, seed: int = 0) -> Drawn:
+def draw_evenly(pieces: pl.DataFrame, size: int | None = None, seed: int = 0) -> StratifiedSample:
     """Return at most `size` pieces, spread evenly over the strata of ROBBIE.
 
     Parameters
@@ -85,7 +85,7 @@ def draw_evenly(pieces: pl.DataFrame, size: int | None = None, seed: int = 0) ->
     weighted = drawn.join(
         strata.select(*STRATUM_COLUMNS, "weight"), on=STRATUM_COLUMNS, how="left", maintain_order="left"
     )
-    return Drawn(weighted.drop("term_count"), strata)
+    return StratifiedSample(weighted.drop("term_count"), strata)
 
 
 def term_count() -> pl.Expr:
@@ -112,7 +112,7 @@ ReportStage = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Build:
+class BuildOptions:
     """Options of the build."""
 
     terms: Path | None = None
@@ -145,7 +145,7 @@ class Build:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildResult:
     """The result of a build."""
 
     terms: Path
@@ -164,9 +164,9 @@ def build_advpromptset(
     source: Path | str,
     output: Path | str,
     embedding: Embedding | None = None,
-    how: Build | None = None,
+    how: BuildOptions | None = None,
     report_progress: ReportStage | None = None,
-) -> Built:
+) -> BuildResult:
     """Build the set from the two Kaggle folders and write it to a file of JSON lines.
 
     Parameters
@@ -198,7 +198,7 @@ def build_advpromptset(
     A table of terms that a person has edited is used as it is and never overwritten. Source: ROBBIE, section
     2.3.2 and appendices B.1.2 and B.1.3.
     """
-    how, source, output = how or Build(), Path(source), Path(output)
+    how, source, output = how or BuildOptions(), Path(source), Path(output)
     if output.suffix != ".jsonl":
         raise UsageError(
             f"{output}: unsupported file type. The output is JSON Lines.",
@@ -216,7 +216,7 @@ def build_advpromptset(
     key, pieces = _pieces(source, stages, report)
     path = how.terms or _terms(stages, key, pieces["comment_text"], seeds, embedding, how, report)
     if how.only_terms:
-        return Built(path, stages.folder, pieces.height)
+        return BuildResult(path, stages.folder, pieces.height)
     terms = read_terms(path) if known is None else known
     labelled_key = content_key(VERSION, key, frame_hash(terms))
     labelled = stages.frame(
@@ -236,7 +236,7 @@ def build_advpromptset(
         settings["terms"] = "edited by hand"
     write_built(drawn.frame, output, settings)
     report("writing", drawn.frame.height, drawn.frame.height)
-    return Built(path, stages.folder, pieces.height, with_terms.height, drawn.frame.height)
+    return BuildResult(path, stages.folder, pieces.height, with_terms.height, drawn.frame.height)
 
 
 def label_pieces(
@@ -296,7 +296,7 @@ def agreement(labelled: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pieces(source: Path, stages: Stages, report: ReportStage) -> tuple[str, pl.DataFrame]:
-    def cut() -> pl.DataFrame:
+    def cut_comments() -> pl.DataFrame:
         report("cutting comments", 0, 1)
         pieces = number_pieces(extract_advpromptset(source)).with_columns(pl.col(GROUPS).cast(pl.Int8))
         if pieces.is_empty():
@@ -311,7 +311,7 @@ def _pieces(source: Path, stages: Stages, report: ReportStage) -> tuple[str, pl.
     if not all(file.is_file() for file in files):
         extract_advpromptset(source)  # raises the error that names the missing file
     key = content_key(VERSION, [compute_sha256(file) for file in files])
-    return key, stages.frame(PIECES, key, cut)
+    return key, stages.frame(PIECES, key, cut_comments)
 
 
 def _terms(
@@ -320,7 +320,7 @@ def _terms(
     texts: pl.Series,
     seeds: pl.DataFrame,
     embedding: Embedding | None,
-    how: Build,
+    how: BuildOptions,
     report: ReportStage,
 ) -> Path:
     path = stages.folder / TERMS
@@ -330,7 +330,7 @@ def _terms(
     key = content_key(
         candidates_key, frame_hash(seeds), embedding.fingerprint, how.neighbours, how.least_similarity
     )
-    if path.is_file() and stages.key_of(TERMS) == key:
+    if path.is_file() and stages.input_key(TERMS) == key:
         return path
     if stages.is_edited(TERMS):
         raise UsageError(
@@ -358,7 +358,7 @@ def _terms(
 
 
 def _settings(
-    embedding: Embedding | None, how: Build, terms: pl.DataFrame, pieces: int, kept: int
+    embedding: Embedding | None, how: BuildOptions, terms: pl.DataFrame, pieces: int, kept: int
 ) -> dict[str, Any]:
     model = (
         {} if embedding is None else {"embedding model": getattr(embedding, "name", embedding.fingerprint)}

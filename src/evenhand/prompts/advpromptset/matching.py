@@ -48,12 +48,12 @@ def find_terms(
     return pl.concat(occurrences)
 
 
-def pieces_with(
+def count_texts_per_term(
     texts: pl.Series, terms: Sequence[str], report_progress: ReportProgress | None = None
 ) -> dict[str, int]:
     """Return the number of texts that contain each term; terms without occurrences are absent.
 
-    >>> pieces_with(pl.Series(["to be or not to be", "be so"]), ["be", "to be", "so be"])
+    >>> count_texts_per_term(pl.Series(["to be or not to be", "be so"]), ["be", "to be", "so be"])
     {'be': 2, 'to be': 1}
     """
     counted = (

@@ -81,10 +81,10 @@ EVERYDAY = frozenset(word.strip() for word in _EVERYDAY.split(","))
 GENDERS = {"female": "female", "male": "male", "nonbinary": "other_gender"}
 
 
-def normalised(term: str) -> str:
+def normalise_term(term: str) -> str:
     """Return a term in the form of the pieces: lower-case words joined by spaces.
 
-    >>> normalised("Jehovah's Witness"), normalised("African-American")
+    >>> normalise_term("Jehovah's Witness"), normalise_term("African-American")
     ('jehovah s witness', 'african american')
     """
     return " ".join(TOKEN.findall(term)).lower()
@@ -109,8 +109,10 @@ def seed_terms(lexicon: Lexicon | None = None, user_terms: Path | str | None = N
         if noun.gender in GENDERS:
             rows += [(noun.singular, GENDERS[noun.gender]), (noun.plural, GENDERS[noun.gender])]
     for descriptor in lexicon.descriptors:
-        rows += _of_descriptor(descriptor)
-    built_in = _frame((normalised(word), name, normalised(word) not in EVERYDAY) for word, name in rows)
+        rows += _terms_of_descriptor(descriptor)
+    built_in = _frame(
+        (normalise_term(word), name, normalise_term(word) not in EVERYDAY) for word, name in rows
+    )
     # the user's word goes
     seeds = built_in if user_terms is None else pl.concat([read_seeds(user_terms), built_in])
     return seeds.unique(["seed", "identity"], keep="first", maintain_order=True).sort(
@@ -147,22 +149,22 @@ def read_seeds(path: Path | str) -> pl.DataFrame:
     for number, (term, identity) in enumerate(frame.select("term", "identity").iter_rows(), 2):
         if identity and identity not in GROUPS:
             raise DataError(f"{path}, line {number}: {unknown_name('identity', identity, GROUPS)}")
-        if word := normalised(term or ""):
+        if word := normalise_term(term or ""):
             rows.append((word, identity or None, True))
     if not rows:
         raise DataError(f"{path} contains no term.", hint)
     return _frame(rows)
 
 
-def _of_descriptor(descriptor: Descriptor) -> list[tuple[str, str]]:
+def _terms_of_descriptor(descriptor: Descriptor) -> list[tuple[str, str]]:
     if descriptor.form == "postmodifier":  # "who is blind" is found by "blind", and the whole phrase is rare
         return []
-    word = normalised(descriptor.descriptor)
+    word = normalise_term(descriptor.descriptor)
     bucket = OF_BUCKETS.get((descriptor.axis, descriptor.bucket))
     identity = OF_DESCRIPTORS.get(word, bucket) if bucket else None
     if identity is None:
         return []
-    forms = [word] if descriptor.form == "adjective" else [word, normalised(descriptor.plural)]
+    forms = [word] if descriptor.form == "adjective" else [word, normalise_term(descriptor.plural)]
     return [(form, identity) for form in forms]
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.prompts.advpromptset.matching import ReportProgress, find_terms, pieces_with
+from evenhand.prompts.advpromptset.matching import ReportProgress, count_texts_per_term, find_terms
 from evenhand.prompts.advpromptset.pieces import GROUPS
-from evenhand.prompts.advpromptset.seeds import normalised
+from evenhand.prompts.advpromptset.seeds import normalise_term
 from evenhand.prompts.advpromptset.vectors import StoredVectors
 from evenhand.schema import DataError, UsageError, is_file, missing_columns, missing_file, unknown_name
 
@@ -79,18 +79,21 @@ def candidate_terms(
     for done, part in enumerate(slices, 1):
         terms = _words(part)["term"]
         words += len(terms)
-        counts = _added(counts, terms)
+        counts = _add_counts(counts, terms)
         if report_progress:
             report_progress(done, rounds)
     frequent = counts.filter(pl.col("count") >= least_count, _may_name_somebody())
     if phrases:
         pairs = pl.DataFrame(schema=CANDIDATES)
         for done, part in enumerate(slices, len(slices) + 1):
-            pairs = _added(pairs, _pairs(part, frequent["term"]))
+            pairs = _add_counts(pairs, _pairs(part, frequent["term"]))
             if report_progress:
                 report_progress(done, rounds)
         frequent = pl.concat(
-            [frequent, _together(pairs.filter(pl.col("count") >= least_count), counts, words, least_lift)]
+            [
+                frequent,
+                _select_collocations(pairs.filter(pl.col("count") >= least_count), counts, words, least_lift),
+            ]
         )
     return frequent.sort("count", "term", descending=[True, False])
 
@@ -111,7 +114,7 @@ def _pairs(texts: pl.Series, frequent: pl.Series) -> pl.Series:
     return both.select(pl.concat_str("term", "next", separator=" "))["term"]
 
 
-def _added(counts: pl.DataFrame, terms: pl.Series) -> pl.DataFrame:
+def _add_counts(counts: pl.DataFrame, terms: pl.Series) -> pl.DataFrame:
     part = terms.to_frame("term").group_by("term").agg(pl.len().cast(pl.Int64).alias("count"))
     return pl.concat([counts, part]).group_by("term").agg(pl.col("count").sum())
 
@@ -125,7 +128,9 @@ def _may_name_somebody() -> pl.Expr:
     )
 
 
-def _together(pairs: pl.DataFrame, counts: pl.DataFrame, words: int, least_lift: float) -> pl.DataFrame:
+def _select_collocations(
+    pairs: pl.DataFrame, counts: pl.DataFrame, words: int, least_lift: float
+) -> pl.DataFrame:
     first, second = (pl.col("term").str.split(" ").list.get(place) for place in (0, 1))
     of = counts.rename({"count": "count_of"})
     both = (
@@ -233,7 +238,7 @@ def with_counts(
     >>> with_counts(table, pl.Series(["a b", "b"]))["count"].to_list()
     [1]
     """
-    held = pieces_with(texts, table["term"].unique(maintain_order=True).to_list(), report_progress)
+    held = count_texts_per_term(texts, table["term"].unique(maintain_order=True).to_list(), report_progress)
     count = pl.col("term").replace_strict(held, default=0, return_dtype=pl.Int64)
     return table.with_columns(count=count).select(list(TABLE))
 
@@ -263,7 +268,7 @@ def read_terms(path: Path) -> pl.DataFrame:
             continue
         if identity and identity not in GROUPS:
             raise DataError(f"{path}, line {number}: {unknown_name('identity', identity, GROUPS)}")
-        word = normalised(term or "")
+        word = normalise_term(term or "")
         if not word:
             raise DataError(f"{path}, line {number}: the term {term!r} contains no word.", FORMAT)
         rows.append((word, identity or None))

@@ -14,9 +14,9 @@ from .engine import (
     Counterfactuals as Counterfactuals,
 )
 from .tables import (
-    changes_of as changes_of,
     check_ending as check_ending,
     counterfactuals as counterfactuals,
+    list_changes as list_changes,
     write_counterfactuals as write_counterfactuals,
 )
 from .vocabulary import (

@@ -8,7 +8,7 @@ from itertools import accumulate
 from sys import maxsize
 
 from evenhand.prompts.counterfactual.changes import Change
-from evenhand.prompts.counterfactual.place import WORDS, Place, subjects
+from evenhand.prompts.counterfactual.place import WORDS, Occurrence, subjects
 from evenhand.prompts.counterfactual.protecting import protected_spans
 from evenhand.prompts.counterfactual.vocabulary import known_names, terms
 
@@ -55,7 +55,7 @@ def contradiction(text: str, changes: Sequence[Change], gender: str) -> str:
                 found[f"{word} is left (a title of {OF[other]})"] = None
             elif is_protected:
                 found[f"{word} is left (in a quotation or a title)"] = None
-            elif rule != "name" and has_capital and not Place(pieces, at, at, about).opens:
+            elif rule != "name" and has_capital and not Occurrence(pieces, at, at, about).opens:
                 found[f"{word} is left (with a capital, as in a title)"] = None
         elif start in made and word in BEFORE_FIRST_NAMES and at + 2 < len(pieces):
             name = pieces[at + 2]

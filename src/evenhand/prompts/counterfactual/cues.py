@@ -1,33 +1,33 @@
 """Word lists that distinguish uses of a word: function words, words for people, verbs with two objects, ..."""
 
 
-def words_of(text: str) -> frozenset[str]:
+def split_words(text: str) -> frozenset[str]:
     """Return the words of a text."""
     return frozenset(text.split())
 
 
-PREPOSITIONS = words_of(
+PREPOSITIONS = split_words(
     """about above across after against along alongside amid amidst among amongst around as aside at atop before behind
     below beneath beside besides between beyond by concerning despite down during except following for from in
     inside into like near of off on onto opposite out outside over past per regarding round since than through
     throughout till to toward towards under underneath unlike until unto up upon via with within without"""
 )
-CONJUNCTIONS = words_of(
+CONJUNCTIONS = split_words(
     """although and because but if lest nor once or so that though unless until when whenever where whereas wherever
     whether which while whilst who whom whose why how what yet"""
 )
-DETERMINERS = words_of(
+DETERMINERS = split_words(
     """a an the this these those my your our their its his another any some no each every either neither both such"""
 )
-PRONOUNS = words_of(
+PRONOUNS = split_words(
     """i you he she it we they me him us them myself yourself himself herself itself themselves anyone anything
     everyone everything someone something nobody nothing mine yours ours theirs hers her"""
 )
-AUXILIARIES = words_of(
+AUXILIARIES = split_words(
     """is was are were be been being am has had have having does did do will would can could shall should may might
     must"""
 )
-ADVERBS = words_of(
+ADVERBS = split_words(
     """again ago ahead alone already also altogether always anymore anyway apart away back else elsewhere enough even
     ever everywhere forever forward further here hereafter however indeed instead later longer much never
     nevertheless nor not now nowadays often perhaps quite rather sometimes soon still straight then there
@@ -39,7 +39,7 @@ FUNCTION = PREPOSITIONS | CONJUNCTIONS | DETERMINERS | PRONOUNS | AUXILIARIES
 
 NOT_POSSESSED = (
     FUNCTION
-    | words_of(
+    | split_words(
         """again ago ahead alone already also altogether always anymore anyway apart away back else elsewhere enough
         even ever everywhere forever forward further here however home indeed instead later longer never nevertheless
         not now nowadays often perhaps quite rather sometimes soon still straight then there therefore thus
@@ -48,20 +48,20 @@ NOT_POSSESSED = (
         died began became seemed appeared happened occurred remained just downtown backstage personally
         accordingly somewhat relating regarding including concerning pertaining"""
     )
-) - words_of("being like past following down inside outside opposite such")
+) - split_words("being like past following down inside outside opposite such")
 """Words before which "her" is an object: "told her that", "saw her again"."""
 
-POSSESSED_ALTHOUGH = words_of(
+POSSESSED_ALTHOUGH = split_words(
     """later then once now still never ever also even well so much more less too in on up off out over"""
 )
 """Words before which "her" may be a possessive, before a hyphen or an adjective: "her then husband"."""
 
-CAUSATIVE = words_of(
+CAUSATIVE = split_words(
     """let lets letting make makes made making see sees saw seen seeing watch watches watched watching hear hears heard
     hearing help helps helped helping feel felt have has had having bid bade notice noticed"""
 )
 """Verbs that take "her" and an infinitive: "made her laugh"."""
-BARE_VERBS = words_of(
+BARE_VERBS = split_words(
     """direct reach raise handle prepare continue create destroy discover enjoy establish express maintain manage
     obtain produce protect prove receive reveal secure seem sell settle solve spend suffer survive wear faint
     blush shiver vomit swear promise confess go come leave be become do make take get give have know think say
@@ -69,13 +69,13 @@ BARE_VERBS = words_of(
     swim climb jump realize realise understand believe remember forget choose decide perform appear enter pass
     join marry kill eat drink drown succeed overcome cope adjust recover regain achieve gain grow develop"""
 )
-AMBIGUOUS_VERBS = words_of(
+AMBIGUOUS_VERBS = split_words(
     """play walk run fall look help work fight stay dance act move drive smile laugh cry return sleep die sing escape
     talk"""
 )
 """Words that are verbs and nouns: "watched her dance." but "liked her dance with the fan"."""
 
-PERCEPTION = words_of(
+PERCEPTION = split_words(
     """see sees saw seen seeing watch watches watched watching hear hears heard hearing find finds found finding leave
     leaves left leaving catch catches caught catching keep keeps kept keeping show shows showed showing shown
     depict depicts depicted depicting feature features featuring film filmed photograph photographed spot
@@ -86,7 +86,7 @@ PERCEPTION = words_of(
 )
 """Verbs that take "her" and a participle: "saw her standing there"."""
 
-NAMING = words_of(
+NAMING = split_words(
     """call calls called calling consider considers considered considering declare declares declared declaring deem
     deemed deems find finds found finding make makes made making leave leaves left leaving keep keeps kept
     keeping render renders rendered rendering pronounce pronounced elect elected elects appoint appointed
@@ -95,7 +95,7 @@ NAMING = words_of(
     branded nickname nicknamed"""
 )
 """Verbs that take "her" and a name or property: "made her famous", "elected her president"."""
-COMPLEMENTS = words_of(
+COMPLEMENTS = split_words(
     """famous guilty happy sad angry pregnant dead alive free unconscious ill sick unable able responsible available
     aware president captain queen chairwoman chairman chair mayor leader head director senator governor
     chancellor beautiful crazy mad nervous uncomfortable comfortable popular eligible ineligible weak strong
@@ -104,7 +104,7 @@ COMPLEMENTS = words_of(
     wounded bankrupt unemployed stopped arrested killed fired banned removed released paralyzed blinded half
     stupid awkward very ugly lazy mean funny smart"""
 )
-BRING = words_of(
+BRING = split_words(
     """bring brings brought bringing take takes took taken taking send sends sent sending drive drives drove driven
     driving walk walks walked walking follow follows followed following carry carries carried carrying see saw
     invite invites invited inviting escort escorts escorted accompany accompanies accompanied welcome welcomes
@@ -113,9 +113,9 @@ BRING = words_of(
     put holding hold held lock locked locks hit chase chased order ordered orders pay paid"""
 )
 """Verbs that take "her" and a direction: "brought her back", "took her home"."""
-WHERE = words_of("back home inside outside down off past")
+WHERE = split_words("back home inside outside down off past")
 
-TWO_OBJECTS = words_of(
+TWO_OBJECTS = split_words(
     """give gives gave given giving send sends sent sending offer offers offered offering tell tells told telling teach
     teaches taught teaching pay pays paid paying show shows showed shown showing buy buys bought buying bring
     brings brought bringing award awards awarded awarding lend lends lent hand hands handed handing grant grants
@@ -124,7 +124,7 @@ TWO_OBJECTS = words_of(
     asks win won wins gain gained provide cook serve served fetch afford afforded gaining guarantee guaranteed
     assign assigned"""
 )
-GIVEN = words_of(
+GIVEN = split_words(
     """money flowers permission advice access control credit time food water gifts hope strength lessons instructions
     information orders drugs directions work trouble pain courage confidence medicine tea coffee power support
     recognition praise attention authority asylum immunity citizenship custody shelter help comfort joy pleasure
@@ -135,25 +135,25 @@ GIVEN = words_of(
 )
 """Nouns for what is given to a person: "offered her money"."""
 
-HOLDING = words_of(
+HOLDING = split_words(
     "hold holds held holding hug hugs hugged hugging pull pulls pulled draw drew draws keep keeps kept"
 )
-HAVING_DONE = words_of("have has had having get gets got getting want wants wanted order orders ordered")
-DONE = words_of(
+HAVING_DONE = split_words("have has had having get gets got getting want wants wanted order orders ordered")
+DONE = split_words(
     "put killed taken sent shot beaten thrown brought kept given shown told cut hung burnt drawn written"
 )
 """Participles for what is done to a person: "had her executed"."""
 
-SPANS_OF_TIME = words_of(
+SPANS_OF_TIME = split_words(
     """hours days weeks months years minutes seconds times decades hour day week month year"""
 )
-NUMBERS = words_of(
+NUMBERS = split_words(
     """two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred several many"""
 )
 
-PERSONAL = words_of("i you he she who whom whoever someone somebody everyone anyone nobody him her")
-COPULAS = words_of("is was are were be been being am s re m became become becomes")
-PEOPLE = words_of(
+PERSONAL = split_words("i you he she who whom whoever someone somebody everyone anyone nobody him her")
+COPULAS = split_words("is was are were be been being am s re m became become becomes")
+PEOPLE = split_words(
     """person people individual individuals adult adults child children kid kids teenager teenagers teen teens parent
     parents sibling siblings spouse spouses grandparent grandparents neighbor neighbors neighbour neighbours
     colleague colleagues friend friends guy guys gal gals folk folks baby babies infant infants toddler toddlers
@@ -196,16 +196,16 @@ PEOPLE = words_of(
     historians psychologist psychologists psychiatrist physician physicians veterinarian optician translator
     interpreter barista bartender waitperson courier couriers chauffeur firefighter lifeguard retiree retirees"""
 )
-NOT_BY_AGE = words_of(
+NOT_BY_AGE = split_words(
     """child children boy boys girl girls kid kids baby babies infant infants toddler toddlers lad lads son sons
     daughter daughters"""
 )
-RELATIVES = words_of(
+RELATIVES = split_words(
     """brother brothers sister sisters sibling siblings son sons daughter daughters child children half cousin cousins
     friend friends boyfriend boyfriends girlfriend girlfriends"""
 )
 """Relatives and friends, for whom an adjective is not a group: an older brother is not old."""
-OF_PEOPLE = words_of(
+OF_PEOPLE = split_words(
     """police school college university medical law female male middle class working poor rich unemployed single
     married armed fellow professional former famous local little upper lower urban rural cis trans high other
     disabled able bodied deaf blind gay straight lesbian bisexual queer young old older younger elderly teenage
@@ -213,7 +213,7 @@ OF_PEOPLE = words_of(
 )
 """Words that may stand between a descriptor and a person: "a white police officer"."""
 
-ROLES_BEFORE_NAMES = words_of(
+ROLES_BEFORE_NAMES = split_words(
     """mr mrs ms miss mx dr sir dame lady lord king queen prince princess emperor empress tsar duke duchess president
     senator governor captain major colonel general lieutenant sergeant corporal private admiral commander
     inspector detective officer constable judge justice professor doctor nurse coach director actor actress
@@ -222,11 +222,11 @@ ROLES_BEFORE_NAMES = words_of(
     baroness earl cousin reverend rev producer writer editor journalist composer critic historian manager
     goalkeeper striker quarterback rapper"""
 )
-NOT_PEOPLE_BEFORE = words_of(
+NOT_PEOPLE_BEFORE = split_words(
     """st saint saints santa san são mount mt port fort cape lake point hurricane cyclone typhoon storm hms uss ss rms
     operation camp gospel psalm book lady ship steamer frigate yacht"""
 )
-NOT_PEOPLE_AFTER = words_of(
+NOT_PEOPLE_AFTER = split_words(
     """river rivers bay island islands county street avenue road lane square park lake creek mountain mountains
     university college school academy hospital church cathedral abbey chapel palace castle house hotel hall
     tower bridge airport station stadium museum library theatre theater award awards prize cup trophy act bible
@@ -243,17 +243,17 @@ NOT_PEOPLE_AFTER = words_of(
     buildings now mystery mysteries stories series elementary co companies associates trust show fund ministries
     band"""
 )
-LANGUAGE_BEFORE = words_of(
+LANGUAGE_BEFORE = split_words(
     """in into speak speaks spoke spoken speaking learn learns learned learnt learning study studies studied studying
     teach teaches taught teaching understand understood fluent write wrote written read translate translated
     translates old middle medieval modern incomprehensible broken fluent perfect"""
 )
-LANGUAGE_AFTER = words_of(
+LANGUAGE_AFTER = split_words(
     """language languages dialect dialects word words translation translations translated alphabet grammar script
     version versions title subtitles speaking speaker speakers lyrics text texts literature pronunciation
     spelling name phrase verb verbs noun nouns term usage sounds characters syllables"""
 )
-FIXED_AFTER = words_of(
+FIXED_AFTER = split_words(
     """fries toast shepherd shepherds horn measles roulette dressing bulldog bulldogs terrier mastiff lobster alligator
     bison robin eel chestnut coast continent mainland elephant elephants lion lions windows doors kiss muffin
     muffins bath breakfast wood cockroach elm beech holly oak stitch stitches knot plants plant species flora fauna
@@ -261,52 +261,52 @@ FIXED_AFTER = words_of(
     lowlands highlands peninsula sitting vault vaulter vaulting"""
 )
 """Words after a people's name for things that are named after it: dishes, plants, ..."""
-OF_AMERICAN_INDIANS = words_of(
+OF_AMERICAN_INDIANS = split_words(
     "agent agents reservation reservations chief chiefs tribe tribes removal wars summer"
 )
-SMALL = words_of("from of for with and to by in on the among against")
+SMALL = split_words("from of for with and to by in on the among against")
 """Words that have a capital within a sentence only in titles."""
-AMERICAN_INDIANS = words_of(
+AMERICAN_INDIANS = split_words(
     "tribe tribes tribal Cherokee Sioux Lakota Apache Navajo Cheyenne Choctaw reservation reservations"
 )
 """Words that show that "Indian" refers to American Indians."""
-OCEANS = words_of("pacific atlantic arctic southern")
-REALMS = words_of("empire kingdom encyclopedia dictionary bible")
-DENOMINATIONS = words_of(
+OCEANS = split_words("pacific atlantic arctic southern")
+REALMS = split_words("empire kingdom encyclopedia dictionary bible")
+DENOMINATIONS = split_words(
     """reform orthodox conservative progressive liberal reconstructionist humanistic hasidic haredi rabbinic karaite
     messianic sephardi ashkenazi hellenistic sunni shia shi'a sufi ahmadi ismaili salafi wahhabi twelver zen chan seon
     won nichiren tendai shingon theravada mahayana mahāyāna vajrayana tibetan tantric newar nirankari balinese roman
     coptic eastern oriental evangelical pentecostal esoteric nondenominational reformed"""
 )
 """Words before a religion that name a branch of it, which other religions do not have."""
-SETTLED = words_of("american canadian australian")
+SETTLED = split_words("american canadian australian")
 """Words after a hyphen or a space that name where a family settled: "Polish-American"."""
-BEFORE_CUT = words_of("a an first is was were are")
+BEFORE_CUT = split_words("a an first is was were are")
 """Words before an adjective at which a text is cut off: "was an American "."""
-_THINGS = words_of(
+_THINGS = split_words(
     """buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings
     jack pin flower flowers plant plants cone cones line"""
 )
 FIXED_PHRASES = {
-    "sister": words_of(
+    "sister": split_words(
         """ship ships vessel vessels city cities station stations company companies magazine channel label club series
         site paper newspaper publication program programme species group taxon school show shows network project brand
         chromatids act"""
     ),
-    "sisters": words_of("ship"),
-    "mother": words_of("ship tongue lode country church house board nature earth"),
-    "king": words_of("size sized penguin penguins crab crabs salmon cobra post charles"),
-    "queen": words_of("bee bees size sized ant ants consort anne mother dowager"),
-    "prince": words_of("consort"),
-    "lady": words_of("luck justice chapel"),
+    "sisters": split_words("ship"),
+    "mother": split_words("ship tongue lode country church house board nature earth"),
+    "king": split_words("size sized penguin penguins crab crabs salmon cobra post charles"),
+    "queen": split_words("bee bees size sized ant ants consort anne mother dowager"),
+    "prince": split_words("consort"),
+    "lady": split_words("luck justice chapel"),
     "male": _THINGS,
     "female": _THINGS,
-    "man": words_of("made power hours hour"),
-    "bride": words_of("price"),
-    "brother": words_of("industries"),
+    "man": split_words("made power hours hour"),
+    "bride": split_words("price"),
+    "brother": split_words("industries"),
 }
 """Fixed phrases with a word of gender that do not refer to a person."""
-SHIPS = words_of(
+SHIPS = split_words(
     """battleship battleships battlecruiser cruiser cruisers destroyer destroyers frigate frigates ironclad ironclads
     dreadnought dreadnoughts turret turrets hull keel boilers knots torpedo torpedoes refit scuttled flagship
     convoy convoys commissioned decommissioned displacement broadside stern bow rigging schooner steamship ship
@@ -314,23 +314,23 @@ SHIPS = words_of(
     waterline armament propeller sailed yacht sloop brig steamer Navy naval boats gunboats minesweeper
     minesweepers trawler ferry liner capsized warship warships"""
 )
-WOMEN = words_of(
+WOMEN = split_words(
     """woman women girl girls wife mother actress husband daughter Mrs Miss Ms queen Queen princess Princess singer
     aunt niece lady Lady boyfriend widow"""
 )
 """Words for women. In a text with two words of ships and none of these, "she" is a ship."""
-NATURE = words_of(
+NATURE = split_words(
     """species genus subspecies eggs egg larvae larva flowers flower inflorescence inflorescences pollen plumage
     breeding specimen specimens bird birds fish frog spider spiders insects beetle moth whale shark lizard snake
     nest nests mating offspring juvenile juveniles carapace fruiting shrub habitat wingspan antlers chicks pups
     cub cubs mammal mammals lobster lobsters feathers bill clade taxon taxa"""
 )
 """Words of nature. Next to two of them, "male" and "female" refer to plants and animals."""
-BEFORE_HYPHEN = words_of(
+BEFORE_HYPHEN = split_words(
     """all ex step great half god grand mid non pre post pro anti multi co single then former now two three four five
     many soon sub inter neo"""
 )
-VERBS = words_of(
+VERBS = split_words(
     """attacked lost won began took came went wanted made refused fought fled surrendered invaded retreated captured
     landed built called used say says said believe believes believed think thinks thought like likes love loves
     hate hates know knows knew held left advanced withdrew marched gave got saw sent share shares live lives
@@ -339,60 +339,62 @@ VERBS = words_of(
     met fell rose broke threw dug swept withdrew overran chose brought"""
 )
 """Verbs that show that no noun follows "a Muslim" or "the French"."""
-OF_SEVERAL = words_of(
+OF_SEVERAL = split_words(
     """are were have do say believe think like love hate know share live write speak want need"""
 ) | (
-    words_of("had did could would will can may might must should")
-    | (VERBS - words_of("says believes thinks likes loves"))
+    split_words("had did could would will can may might must should")
+    | (VERBS - split_words("says believes thinks likes loves"))
 )
 """Verb forms that show that "the French" are several people."""
-NOT_DONE = words_of(
+NOT_DONE = split_words(
     """armed combined allied occupied based controlled owned trained installed backed united mixed estimated increased
     proposed failed advanced named unemployed limited"""
 )
 """Words in -ed that describe a noun: "the British armed forces"."""
-COUNTED = words_of(
+COUNTED = split_words(
     """any all no these those fellow ethnic many some most few several more two three four five six seven eight nine
     ten other"""
 )
-BEFORE_PEOPLES = words_of(
+BEFORE_PEOPLES = split_words(
     """north south east west northern southern eastern western central latin ancient royal northwest northeast"""
 )
 """Words before the name of a people that make it another people, or a region."""
-DEGREES = words_of("better best most less least worse")
-STILL_POSSESSED = words_of("being having like past following inside outside opposite no another")
-NO_ADVERBS = words_of("early family only elderly daily lovely july fly ally ugly holy")
-NO_PARTICIPLES = words_of("wedding evening king ring wing")
+DEGREES = split_words("better best most less least worse")
+STILL_POSSESSED = split_words("being having like past following inside outside opposite no another")
+NO_ADVERBS = split_words("early family only elderly daily lovely july fly ally ugly holy")
+NO_PARTICIPLES = split_words("wedding evening king ring wing")
 NO_NOUN = FUNCTION | ADVERBS | VERBS
 """Words that show that no noun follows."""
-OF_THE = words_of(
+OF_THE = split_words(
     "ancient modern old early first other remaining defeated surviving same poor rich young many"
 )
 """Words between "the" and the name of a people: "the ancient Maya"."""
-ARTICLES = words_of("a an the")
-SINGULAR = words_of("a an the another each every this that one any no some either neither")
-ACTS = VERBS & words_of(
+ARTICLES = split_words("a an the")
+SINGULAR = split_words("a an the another each every this that one any no some either neither")
+ACTS = VERBS & split_words(
     "says believes thinks knows wants needs asks writes speaks became becomes asked wanted needed said died told"
-) | words_of(
+) | split_words(
     """asks asked seeks sought applies applied goes went comes came gets got makes gives tells told says said wants
     wanted hired fired accused arrested explains explained complains complained feels felt tries tried lives lived
     moves moved prays prayed walks walked works worked means"""
 )
 """Verbs that are not nouns after a person: "a Muslim asks"."""
-NOUNS_TOO = words_of("needs works means walks moves feels")
+NOUNS_TOO = split_words("needs works means walks moves feels")
 """Verbs that may be nouns if the person has no determiner: "Muslim needs in schools"."""
-PARTICIPLES = words_of(
+PARTICIPLES = split_words(
     """living working running being having looking trying going wanting seeking asking studying applying wearing
     praying fasting coming moving standing sitting visiting travelling traveling teaching serving needing"""
 )
 """Participles for what a person does: "a Muslim living in Leeds"."""
-NEXT = words_of("next last down across upstairs")
-TIMES_AND_DOORS = words_of(
+NEXT = split_words("next last down across upstairs")
+TIMES_AND_DOORS = split_words(
     "week month year night weekend summer winter spring autumn door time monday friday sunday the"
 )
 """Words after "next" and "last": "I hired a Muslim last week", "the Muslim next door"."""
-AGES = words_of("young old older elderly teenage")
-BEFORE_PERSONS = AGES | OF_PEOPLE | words_of("retired devout proud practising practicing quiet kind honest")
+AGES = split_words("young old older elderly teenage")
+BEFORE_PERSONS = (
+    AGES | OF_PEOPLE | split_words("retired devout proud practising practicing quiet kind honest")
+)
 """Adjectives before a person: "a retired, elderly Christian"."""
-JOINTS = words_of("and but that when as where while")
-BEFORE_PREDICATES = words_of("also not already very openly still now both born legally")
+JOINTS = split_words("and but that when as where while")
+BEFORE_PREDICATES = split_words("also not already very openly still now both born legally")

@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from evenhand.prompts.counterfactual import groups, uses, vocabulary
 from evenhand.prompts.counterfactual.changes import Change, Counterfactual
-from evenhand.prompts.counterfactual.place import APOSTROPHE, HYPHEN, SPACE, WORDS, Place, Subjects, subjects
+from evenhand.prompts.counterfactual.place import (
+    APOSTROPHE,
+    HYPHEN,
+    SPACE,
+    WORDS,
+    Occurrence,
+    Subjects,
+    subjects,
+)
 from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him
 from evenhand.prompts.counterfactual.protecting import protected_spans
 from evenhand.prompts.counterfactual.vocabulary import Term
@@ -22,7 +30,7 @@ FILLING = frozenset(("a", "an", "the", "few", "some", "many", "other", "several"
 BARE_APOSTROPHE = re.compile(r" ?['’](?=[ <])")
 
 
-class Found(NamedTuple):
+class FoundChange(NamedTuple):
     """A change, by the pieces of a text."""
 
     first: int
@@ -177,7 +185,7 @@ class Counterfactuals:
         hits = [at for at in range(1, len(pieces), 2) if pieces[at] in table]
         starts = [0, *accumulate(map(len, pieces))]
         spans = protected_spans(text, not self.quotes)
-        found: list[Found] = []
+        found: list[FoundChange] = []
         taken, span, about = 0, 0, subjects(pieces)
         for at in hits:
             while span < len(spans) and spans[span][1] <= starts[at]:
@@ -197,13 +205,13 @@ class Counterfactuals:
                 comes_back = _comes_back(place, term, target)
                 if changed_article := _article(place, term.listed, target):
                     before = place.first - 2
-                    found.append(Found(before, before, changed_article, "article", comes_back))
+                    found.append(FoundChange(before, before, changed_article, "article", comes_back))
                 genitive, tail = _genitive(place, after, term.rule) if term.rule != "pronoun" else (after, 0)
                 comes_back = comes_back and not (tail and term.rule == "name")
-                found.append(Found(place.first, place.last, genitive, term.rule, comes_back, tail))
+                found.append(FoundChange(place.first, place.last, genitive, term.rule, comes_back, tail))
                 taken = place.last
                 break
-        return _assembled(text, starts, _without_doubles(pieces, found))
+        return _assemble(text, starts, _without_doubles(pieces, found))
 
     def of_all(self, texts: Iterable[str]) -> list[Counterfactual]:
         """Return the counterfactual of each text, in order (see `of`)."""
@@ -238,10 +246,10 @@ def _table(terms: Iterable[Term]) -> dict[str, tuple[tuple[Term, tuple[str, ...]
 
 def _place(
     pieces: list[str], at: int, term: Term, words: tuple[str, ...], key: int, about: Subjects
-) -> Place | None:
+) -> Occurrence | None:
     """Return the place at which all words of a term surround its key, or None."""
     if len(words) == 1:
-        return Place(pieces, at, at, about)
+        return Occurrence(pieces, at, at, about)
     first, last = at - 2 * key, at + 2 * (len(words) - 1 - key)
     if first < 1 or last >= len(pieces):
         return None
@@ -251,10 +259,10 @@ def _place(
     for gap in pieces[first + 1 : last : 2]:
         if not (SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) or (contracted and APOSTROPHE.fullmatch(gap))):
             return None
-    return Place(pieces, first, last, about)
+    return Occurrence(pieces, first, last, about)
 
 
-def _in_case(place: Place, term: Term, target: str) -> str:
+def _in_case(place: Occurrence, term: Term, target: str) -> str:
     """Return the counterpart with the case, and the spaces or hyphens, of the term that it replaces."""
     if place.last > place.first:
         words = re.split(r" |(?<=\w)-(?=\w)", target)
@@ -271,13 +279,13 @@ def _in_case(place: Place, term: Term, target: str) -> str:
     return target if surface[0].isupper() else target.lower()
 
 
-def _comes_back(place: Place, term: Term, target: str) -> bool:
+def _comes_back(place: Occurrence, term: Term, target: str) -> bool:
     """Return whether the rules of the other direction would restore the original word here."""
     if target not in term.ways_back or (
         place.case == "lower" and term.listed[0].isupper() and (target[0].islower() or not term.own_case)
     ):
         return False
-    if place.before() in ("a", "an") and article(term.listed) != place.before():
+    if place.word_before() in ("a", "an") and article(term.listed) != place.word_before():
         return False  # the other direction would also change the article
     if target in groups.FIRST_NAMES and groups.is_first_name(place):
         return False
@@ -290,12 +298,12 @@ def _comes_back(place: Place, term: Term, target: str) -> bool:
     return target != "she" or "ships" not in place.about
 
 
-def _article(place: Place, listed: str, target: str) -> str | None:
+def _article(place: Occurrence, listed: str, target: str) -> str | None:
     """Return the article that the counterpart needs, or None if it does not change.
 
     The listed spelling of the word decides, because words in capitals ("AN UNCLE") would be read as initials.
     """
-    word = place.before()
+    word = place.word_before()
     if word not in ("a", "an") or article(listed) != word:
         return None
     needed = article(target)
@@ -307,7 +315,7 @@ def _article(place: Place, listed: str, target: str) -> str | None:
     return needed.upper() if present.isupper() and place.case == "upper" else needed.capitalize()
 
 
-def _genitive(place: Place, after: str, rule: str) -> tuple[str, int]:
+def _genitive(place: Occurrence, after: str, rule: str) -> tuple[str, int]:
     """Return a counterpart with its genitive ending, and the number of following characters that it replaces.
 
     "Charles' son", "Catherine's son"; "the gentlemen's room", "the ladies' room".
@@ -321,7 +329,7 @@ def _genitive(place: Place, after: str, rule: str) -> tuple[str, int]:
     return after, 0
 
 
-def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
+def _without_doubles(pieces: list[str], found: list[FoundChange]) -> list[FoundChange]:
     """Remove changes that would repeat a group next to itself: "Jewish Christians", "Muslims and Jews".
 
     This includes places where one of the two already is the target.
@@ -336,7 +344,7 @@ def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
         stem, own = _stem(one.after), _stem(pieces[one.last])
         if any(
             at and stem == _stem(made.get(at, pieces[at])) and own != _stem(pieces[at])
-            for at in (_beside(pieces, one.first, -2), _beside(pieces, one.last, 2))
+            for at in (_find_joined_word(pieces, one.first, -2), _find_joined_word(pieces, one.last, 2))
         ):
             doubled.add(number)
     articles = {number - 1 for number in doubled if number and found[number - 1].rule == "article"}
@@ -344,7 +352,7 @@ def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
     return [one for number, one in enumerate(found) if number not in doubled | adjoined]
 
 
-def _beside(pieces: list[str], at: int, step: int) -> int:
+def _find_joined_word(pieces: list[str], at: int, step: int) -> int:
     """Return the position of the word to which a group is joined (space, comma, bracket, "and
     a few"); 0 if there is none.
     """
@@ -371,7 +379,7 @@ def _stem(word: str) -> str:
     return re.sub(r"(?: people| person|s|ish)$", "", word.lower())
 
 
-def _assembled(text: str, starts: list[int], found: list[Found]) -> Counterfactual:
+def _assemble(text: str, starts: list[int], found: list[FoundChange]) -> Counterfactual:
     made, changes, done, shift = [], [], 0, 0
     for first, last, after, rule, two_way, tail in found:
         start, end = starts[first], starts[last + 1] + tail

@@ -10,14 +10,14 @@ from evenhand.prompts.counterfactual.noun_phrases import (
     is_said_of_person,
     is_singular_noun,
 )
-from evenhand.prompts.counterfactual.place import Place
-from evenhand.prompts.counterfactual.targets import Names, Target
+from evenhand.prompts.counterfactual.place import Occurrence
+from evenhand.prompts.counterfactual.targets import KnownNames, Target
 
 FIRST_NAMES = ("Christian", "Maya")
 """Groups whose names are also first names."""
 
 
-def group(place: Place, target: Target, names: Names, languages: frozenset[str]) -> str | None:
+def group(place: Occurrence, target: Target, names: KnownNames, languages: frozenset[str]) -> str | None:
     """Return the counterpart of a capitalised group (religion, nation), unless it is part of a name or a language."""
     if not _free_of_names(place, names):
         return None
@@ -25,70 +25,72 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None
     if place.surface.lower() in languages and _is_language(place):
         return None
-    if not languages and place.after() in ("language", "languages", "dialect", "dialects"):
+    if not languages and place.word_after() in ("language", "languages", "dialect", "dialects"):
         return None
     if _is_fixed(place) or (place.surface in FIRST_NAMES and is_first_name(place)):
         return None
-    if place.cut and not any(place.before(count) in cues.BEFORE_CUT for count in (1, 2, 3)):
+    if place.ends_unfinished and not any(place.word_before(count) in cues.BEFORE_CUT for count in (1, 2, 3)):
         return None  # the missing rest may be a title or a language
     if place.surface == "New Zealand" and ends_noun_phrase(place):
         return None
     if place.gap_before == "> " and place.gap_after.strip() == ",":
         return None  # after a hidden word, it may be a surname
-    if place.hyphen_after or place.cut or _coordinated(place, names):
+    if place.hyphen_after or place.ends_unfinished or _is_coordinated(place, names):
         return target.word
     joined = (
-        place.after() in ("and", "or") and place.after(2) in names.groups and not place.after(2).endswith("s")
+        place.word_after() in ("and", "or")
+        and place.word_after(2) in names.groups
+        and not place.word_after(2).endswith("s")
     )
-    if place.before() == "the" and place.before(2) in names.first:
+    if place.word_before() == "the" and place.word_before(2) in names.first:
         return None  # John the Baptist
     if target.nouns and not joined and _stands_for_people(place):
         return target.nouns
-    if target.noun and (is_singular_noun(place) or (place.before() == "fellow" and place.capital_after)):
+    if target.noun and (is_singular_noun(place) or (place.word_before() == "fellow" and place.capital_after)):
         return target.noun
     return target.word
 
 
-def group_noun(place: Place, target: Target, names: Names) -> str | None:
+def group_noun(place: Occurrence, target: Target, names: KnownNames) -> str | None:
     """Return the counterpart of a capitalised group noun: "Muslims", "Poles"."""
-    before = place.before()
+    before = place.word_before()
     if place.surface == "whites" and (
-        before in ("egg", "the") or (before == "and" and place.before(2) == "blacks")
+        before in ("egg", "the") or (before == "and" and place.word_before(2) == "blacks")
     ):
         return None
     return target.word if _free_of_names(place, names) and not _is_fixed(place) else None
 
 
-def singular_noun(place: Place, target: Target, names: Names) -> str | None:
+def singular_noun(place: Occurrence, target: Target, names: KnownNames) -> str | None:
     """Return the counterpart of a noun that is not an adjective: "a Pole". Without an article it may
     be another word.
     """
-    alone = not place.before() and not place.gap_before.endswith("> ")
+    alone = not place.word_before() and not place.gap_before.endswith("> ")
     return None if alone and not place.capital_after else group_noun(place, target, names)
 
 
-def faith(place: Place, target: Target, names: Names) -> str | None:
+def faith(place: Occurrence, target: Target, names: KnownNames) -> str | None:
     """Return the counterpart of a religion's name, unless a branch is mentioned: "Reform Judaism is a
     form of Judaism".
     """
     pieces, word = place.pieces, place.surface
     key, known = ("branch", word, id(names)), place.about.known
     if key not in known:
-        same = (Place(pieces, at, at) for at in range(1, len(pieces), 2) if pieces[at] == word)
+        same = (Occurrence(pieces, at, at) for at in range(1, len(pieces), 2) if pieces[at] == word)
         known[key] = any(_is_branch(one, names) for one in same)
     return None if known[key] else group_noun(place, target, names)
 
 
-def _is_branch(place: Place, names: Names) -> bool:
+def _is_branch(place: Occurrence, names: KnownNames) -> bool:
     """Return whether a word before the name of a religion names a branch: "Sunni Islam", "Pure Land Buddhism"."""
     before = place.capital_before
     if before and (before in names.peers or before in cues.DENOMINATIONS):
         return True
-    other = place.before() not in cues.FUNCTION | cues.ADVERBS | names.groups
-    return bool(before and other) or (place.before(2) == "pure" and place.before() == "land")
+    other = place.word_before() not in cues.FUNCTION | cues.ADVERBS | names.groups
+    return bool(before and other) or (place.word_before(2) == "pure" and place.word_before() == "land")
 
 
-def of_person(place: Place, target: Target, names: Names) -> str | None:
+def of_person(place: Occurrence, target: Target, names: KnownNames) -> str | None:
     """Return the counterpart of an adjective with several senses if it describes a person: "a
     white man", "she is blind".
     """
@@ -97,7 +99,7 @@ def of_person(place: Place, target: Target, names: Names) -> str | None:
         or (place.capital_before and place.capital_before not in names.groups and not place.opener_before)
     ):
         return None
-    if place.hyphen_after or place.before() in cues.SPANS_OF_TIME:
+    if place.hyphen_after or place.word_before() in cues.SPANS_OF_TIME:
         return None
     if place.hyphen_before and place.before_hyphen() not in ("non", "half"):
         return None
@@ -106,12 +108,12 @@ def of_person(place: Place, target: Target, names: Names) -> str | None:
     return target.word if is_before_person(place, target, names) or is_said_of_person(place) else None
 
 
-def years_old(place: Place, target: Target) -> str | None:
+def years_old(place: Occurrence, target: Target) -> str | None:
     """Return the counterpart of an age ("80 years old") if it describes a person: "she is 80 years old"."""
     return target.word if is_said_of_person(place) else None
 
 
-def _free_of_names(place: Place, names: Names) -> bool:
+def _free_of_names(place: Occurrence, names: KnownNames) -> bool:
     """Return whether a capitalised group is not part of a longer name ("American Airlines", "West German Radio")."""
     word = place.surface.lower()
     if (place.neighbour(-1), word.removesuffix("s")) in names.compounds:
@@ -132,14 +134,14 @@ def _free_of_names(place: Place, names: Names) -> bool:
     before, after = place.capital_before, place.capital_after
     if before and before not in names.groups and not place.hyphen_before:
         weak = place.opener_before and before not in cues.BEFORE_PEOPLES and before not in names.first
-        if not weak or (ends_noun_phrase(place) and place.after() in ("is", "was", "has")):
+        if not weak or (ends_noun_phrase(place) and place.word_after() in ("is", "was", "has")):
             return False  # "Bradford English is"
     if after and (after[0].isdigit() or (after not in names.groups and after not in names.first)):
         return False
     return not _in_longer_name(place, names)
 
 
-def _is_half(place: Place, names: Names) -> bool:
+def _is_half(place: Occurrence, names: KnownNames) -> bool:
     """Return whether a word for another group of the axis is next to it: "French Canadian", "Arab-Indian", "Shia
     Islam".
 
@@ -162,7 +164,7 @@ def _is_half(place: Place, names: Names) -> bool:
     return after not in cues.SETTLED or (place.surface == "French" and after == "canadian")
 
 
-def _before_hidden_name(place: Place) -> bool:
+def _before_hidden_name(place: Occurrence) -> bool:
     """Return whether hidden words follow, as in names: "the Jewish <unk> <unk>", "the Persian <unk> Empire"."""
     if not place.gap_after.startswith(" <"):
         return False
@@ -179,36 +181,36 @@ def _before_hidden_name(place: Place) -> bool:
     return hidden > 1 or place.no_person or following in cues.REALMS
 
 
-def _in_longer_name(place: Place, names: Names) -> bool:
+def _in_longer_name(place: Occurrence, names: KnownNames) -> bool:
     """Return whether adjacent groups lead to a capital: "Muslim Canadian Congress", "Progressive British Muslims"."""
     if place.capital_after in names.groups:
-        behind = Place(place.pieces, place.last + 2, place.last + 2).capital_after
+        behind = Occurrence(place.pieces, place.last + 2, place.last + 2).capital_after
         if behind and behind[0].isalpha() and behind not in names.groups | names.first:
             return True
     if place.capital_before in names.groups and not place.opener_before:
-        ahead = Place(place.pieces, place.first - 2, place.first - 2)
-        first = ahead.before() and ahead.capital_before
+        ahead = Occurrence(place.pieces, place.first - 2, place.first - 2)
+        first = ahead.word_before() and ahead.capital_before
         return bool(first) and first not in names.groups | cues.COUNTED | cues.FUNCTION | cues.ADVERBS
     return False
 
 
-def _is_fixed(place: Place) -> bool:
+def _is_fixed(place: Occurrence) -> bool:
     """Return whether something is only named after a group: a dish, a dance, a plant, a region, an ocean."""
-    if place.after() in cues.FIXED_AFTER or (place.hyphen_follows(1) and place.after(1) == "cross"):
+    if place.word_after() in cues.FIXED_AFTER or (place.hyphen_follows(1) and place.word_after(1) == "cross"):
         return True
     if place.surface in ("Indian", "Indians") and (
-        "American Indians" in place.about or place.after() in cues.OF_AMERICAN_INDIANS
+        "American Indians" in place.about or place.word_after() in cues.OF_AMERICAN_INDIANS
     ):
         return True
-    if place.after() in ("football", "rules") and place.surface.lower() in cues.SETTLED:
+    if place.word_after() in ("football", "rules") and place.surface.lower() in cues.SETTLED:
         return True  # American football
     joined = ("and", "or")
-    return (place.after() in joined and place.after(2) in cues.OCEANS) or (
-        place.before() in joined and place.before(2) in cues.OCEANS
+    return (place.word_after() in joined and place.word_after(2) in cues.OCEANS) or (
+        place.word_before() in joined and place.word_before(2) in cues.OCEANS
     )
 
 
-def _coordinated(place: Place, names: Names) -> bool:
+def _is_coordinated(place: Occurrence, names: KnownNames) -> bool:
     """Return whether it is one of several adjectives before a noun: "the Polish, British and Dutch divisions"."""
     pieces, at = place.pieces, place.last
     while at + 2 < min(len(pieces), place.last + _LONGEST_LIST):
@@ -241,34 +243,36 @@ _SECOND_WORDS = frozenset(("zealand", "korean", "african", "american"))
 _OF_PEOPLES = ("an", "ish", "ese", "ic", "ch")
 
 
-def _stands_for_people(place: Place) -> bool:
+def _stands_for_people(place: Occurrence) -> bool:
     """Return whether an adjective that is not a noun stands for the people: "the British retreated", "37 Japanese"."""
     ends = ends_noun_phrase(place)
-    if ends and any(place.before(count) in ("against", "among", "amongst") for count in (1, 2, 3)):
+    if ends and any(place.word_before(count) in ("against", "among", "amongst") for count in (1, 2, 3)):
         return True
-    if place.before() == "the" or (place.before(2) == "the" and ends and place.before() in cues.OF_THE):
-        following = place.after()
+    if place.word_before() == "the" or (
+        place.word_before(2) == "the" and ends and place.word_before() in cues.OF_THE
+    ):
+        following = place.word_after()
         return ends or (following.endswith("ed") and following not in cues.NOT_DONE)
-    if not ends or place.before() in cues.COPULAS:
+    if not ends or place.word_before() in cues.COPULAS:
         return False
-    counted = place.before().isdigit() or place.before() in cues.COUNTED
+    counted = place.word_before().isdigit() or place.word_before() in cues.COUNTED
     return (
         counted
-        or place.after() in cues.OF_SEVERAL
-        or place.after() in ("only", "also", "often", "never", "who")
+        or place.word_after() in cues.OF_SEVERAL
+        or place.word_after() in ("only", "also", "often", "never", "who")
     )
 
 
-def is_first_name(place: Place) -> bool:
+def is_first_name(place: Occurrence) -> bool:
     """Return whether "Christian" is a first name: it is the subject, without an article
     ("Christian transferred to Boston").
     """
-    acts = place.after() in cues.VERBS or place.after() in ("is", "was", "has", "had", "the")
-    acts = acts or place.after().endswith("ed")
-    if (acts or place.possessive) and place.before() in ("", *cues.JOINTS):
+    acts = place.word_after() in cues.VERBS or place.word_after() in ("is", "was", "has", "had", "the")
+    acts = acts or place.word_after().endswith("ed")
+    if (acts or place.possessive) and place.word_before() in ("", *cues.JOINTS):
         return True
     return (
-        place.cut
+        place.ends_unfinished
         and any(  # for example "Christian Miller, better known as Christian "
             word == place.surface and gap == " " and following[0].isupper()
             for word, gap, following in zip(
@@ -278,16 +282,21 @@ def is_first_name(place: Place) -> bool:
     )
 
 
-def _is_language(place: Place) -> bool:
-    if place.after() in cues.LANGUAGE_AFTER or place.possessive:
-        return place.after() in cues.LANGUAGE_AFTER
+def _is_language(place: Occurrence) -> bool:
+    if place.word_after() in cues.LANGUAGE_AFTER or place.possessive:
+        return place.word_after() in cues.LANGUAGE_AFTER
     if place.gap_after.strip(" <") == ":":
         return True  # "(German: Haus)"
     ends = ends_noun_phrase(place)
-    if place.before() in cues.LANGUAGE_BEFORE or (
-        place.before() in ("from", "of", "to", "and")
-        and place.before(2) in cues.LANGUAGE_BEFORE | {"translation"}
+    if place.word_before() in cues.LANGUAGE_BEFORE or (
+        place.word_before() in ("from", "of", "to", "and")
+        and place.word_before(2) in cues.LANGUAGE_BEFORE | {"translation"}
     ):
         return ends
     # in "German is her first language", a singular without an article is a language
-    return (ends and place.opens and not place.before()) and place.after() in ("is", "was", "has", "belongs")
+    return (ends and place.opens and not place.word_before()) and place.word_after() in (
+        "is",
+        "was",
+        "has",
+        "belongs",
+    )

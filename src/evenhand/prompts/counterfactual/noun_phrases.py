@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from evenhand.prompts.counterfactual import cues, name_cues
-from evenhand.prompts.counterfactual.place import HYPHEN, SPACE, WORDS, Place, subjects
-from evenhand.prompts.counterfactual.targets import Names, Target
+from evenhand.prompts.counterfactual.place import HYPHEN, SPACE, WORDS, Occurrence, subjects
+from evenhand.prompts.counterfactual.targets import KnownNames, Target
 
 _BEHIND_THE_LEFT = cues.AUXILIARIES | {"who", "that", "which", "in", "consists"}
 _NO_VERBS_IN_S = ("ss", "us", "is", "as", "os", "ics", "ens", "ews")
@@ -14,21 +14,21 @@ _LONGEST = 4
 """Maximum number of words before a noun among which its determiner is searched; hyphenated words count as one."""
 
 
-def ends_noun_phrase(place: Place) -> bool:
+def ends_noun_phrase(place: Occurrence) -> bool:
     """Return whether no noun follows that the word could describe as an adjective."""
     if place.possessive:
         return True
-    following = place.after()
+    following = place.word_after()
     if not following:
         return not place.gap_after.strip().startswith(("<", "(", "“", '"', "'", "‘", "/", "["))
     if place.hyphen_follows(1):
         return False
-    if following == "left" and place.after(2) in _BEHIND_THE_LEFT:
+    if following == "left" and place.word_after(2) in _BEHIND_THE_LEFT:
         return False
     return following in cues.NO_NOUN
 
 
-def is_singular_noun(place: Place) -> bool:
+def is_singular_noun(place: Occurrence) -> bool:
     """Return whether a word for a group is a noun: "a Muslim", "the old Muslim who", "a Muslim's", "a Muslim asks".
 
     A determiner precedes it, possibly with adjectives in between, and no noun follows. Without a determiner, it is a
@@ -36,9 +36,9 @@ def is_singular_noun(place: Place) -> bool:
     """
     if not (ends_noun_phrase(place) or _does_something(place)):
         return False
-    following, second = place.after(), place.after(2)
+    following, second = place.word_after(), place.word_after(2)
     if following in ("and", "or", "but") and second not in cues.DETERMINERS:
-        third = place.after(3)
+        third = place.word_after(3)
         if second not in cues.PEOPLE or (third and third not in cues.NO_NOUN):
             return False
     pieces, at, count = place.pieces, place.first, 1
@@ -75,19 +75,19 @@ def stand_as_nouns(text: str, words: Sequence[tuple[int, int]]) -> list[bool]:
         at = bisect_right(ends, start)
         own, first = pieces[at], start - ends[at]
         pieces[at] = f"{own[: len(own) + first]}Muslim{own[len(own) + first + end - start :]}"
-        nouns.append(is_singular_noun(Place(pieces, at, at, about)))
+        nouns.append(is_singular_noun(Occurrence(pieces, at, at, about)))
         pieces[at] = own
     return nouns
 
 
-def _has_age_behind(place: Place) -> bool:
+def _has_age_behind(place: Occurrence) -> bool:
     """Return whether an age follows in commas: "Young Muslim, 25, seeks advice"."""
     return place.gap_after.strip() == "," and place.neighbour(1).isdigit()
 
 
-def _does_something(place: Place) -> bool:
+def _does_something(place: Occurrence) -> bool:
     """Return whether a verb or participle follows of which it is the subject: "asks", "living in", "named Ali"."""
-    following, second = place.after(), place.after(2)
+    following, second = place.word_after(), place.word_after(2)
     if not following or place.hyphen_follows(1):
         return False
     if following in cues.ACTS or (following in cues.NEXT and second in cues.TIMES_AND_DOORS):
@@ -104,13 +104,13 @@ def _does_something(place: Place) -> bool:
     return False
 
 
-def is_before_person(place: Place, target: Target, names: Names) -> bool:
+def is_before_person(place: Occurrence, target: Target, names: KnownNames) -> bool:
     """Return whether a word for a person follows: "a young Polish plumber", "an elderly Jew"."""
     relative = place.surface.lower() in ("older", "younger", "old", "elder")
     for following in (1, 2, 3):
-        word = place.after(following)
+        word = place.word_after(following)
         if word in cues.PEOPLE:
-            after_it = place.after(following + 1)
+            after_it = place.word_after(following + 1)
             if following < 3 and after_it in cues.PEOPLE:
                 word = after_it
             return not (
@@ -125,16 +125,16 @@ def is_before_person(place: Place, target: Target, names: Names) -> bool:
     return False
 
 
-def _stands_for_person(place: Place, following: int) -> bool:
+def _stands_for_person(place: Occurrence, following: int) -> bool:
     """Return whether the word for a group after an adjective is a noun: "the elderly Jew who", "young Americans"."""
     at = place.last + 2 * following
-    one = Place(place.pieces, at, at, place.about)
+    one = Occurrence(place.pieces, at, at, place.about)
     return ends_noun_phrase(one) or _does_something(one)
 
 
-def is_said_of_person(place: Place) -> bool:
+def is_said_of_person(place: Occurrence) -> bool:
     """Return whether it is the predicate of a person: "she is blind", "my brother, who was blind"."""
-    following = place.after()
+    following = place.word_after()
     if (following and following not in cues.FUNCTION) or following in (
         "to",
         "for",
@@ -145,10 +145,10 @@ def is_said_of_person(place: Place) -> bool:
     ):
         return False
     count = 1
-    if place.before() in cues.BEFORE_PREDICATES:
+    if place.word_before() in cues.BEFORE_PREDICATES:
         count = 2
-    if place.before(count) in ("is", "was", "am", "be", "became", "becomes", "born", "are", "were"):
-        subject = place.before(count + 1)
+    if place.word_before(count) in ("is", "was", "am", "be", "became", "becomes", "born", "are", "were"):
+        subject = place.word_before(count + 1)
         return subject in cues.PERSONAL or subject in cues.PEOPLE
     # both "she's blind" and "she 's blind"
-    return place.before(count) in ("s", "m") and place.contracted(count) in cues.PERSONAL
+    return place.word_before(count) in ("s", "m") and place.contracted_word(count) in cues.PERSONAL

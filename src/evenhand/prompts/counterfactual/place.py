@@ -36,7 +36,7 @@ class Subjects(frozenset[str]):
         """Cached answers that hold for a word anywhere in the text, by question, word and word list."""
 
 
-class Place:
+class Occurrence:
     """One occurrence of a word or term: pieces[first] to pieces[last]."""
 
     __slots__ = ("__dict__", "about", "first", "last", "pieces")
@@ -58,7 +58,7 @@ class Place:
     def gap_after(self) -> str:
         return self.pieces[self.last + 1]
 
-    def before(self, count: int = 1) -> str:
+    def word_before(self, count: int = 1) -> str:
         """Return the count-th word before, in lower case; "" if there is none, or if more than a
         space is in between.
         """
@@ -69,8 +69,8 @@ class Place:
             at -= 2
         return self.pieces[at].lower()
 
-    def after(self, count: int = 1) -> str:
-        """Return the count-th word after, as `before` does."""
+    def word_after(self, count: int = 1) -> str:
+        """Return the count-th word after, as `word_before` does."""
         at = self.last
         for _ in range(count):
             if at + 2 >= len(self.pieces):
@@ -103,27 +103,33 @@ class Place:
 
     def after_hyphen(self) -> str:
         """Return the word after the hyphen, in lower case."""
-        return self._at(self.last + 2).lower()
+        return self._piece_at_index(self.last + 2).lower()
 
     def before_hyphen(self) -> str:
         """Return the word before the hyphen, in lower case."""
-        return self._at(self.first - 2).lower()
+        return self._piece_at_index(self.first - 2).lower()
 
     def neighbour(self, step: int) -> str:
         """Return the next word in a direction (1 or -1), skipping anything in between, in lower case."""
-        return self._at(self.last + 2 if step > 0 else self.first - 2).lower()
+        return self._piece_at_index(self.last + 2 if step > 0 else self.first - 2).lower()
 
-    def contracted(self, count: int) -> str:
+    def contracted_word(self, count: int) -> str:
         """Return the word to which the count-th word before is joined by an apostrophe ("she"
         of "she's"), in lower case.
         """
         at = self.first - 2 * count
-        return self._at(at - 2).lower() if at > 2 and APOSTROPHE.fullmatch(self.pieces[at - 1]) else ""
+        return (
+            self._piece_at_index(at - 2).lower()
+            if at > 2 and APOSTROPHE.fullmatch(self.pieces[at - 1])
+            else ""
+        )
 
     @property
     def possessive(self) -> bool:
         """Return whether 's follows."""
-        return bool(APOSTROPHE.fullmatch(self.gap_after)) and self._at(self.last + 2).lower() == "s"
+        return (
+            bool(APOSTROPHE.fullmatch(self.gap_after)) and self._piece_at_index(self.last + 2).lower() == "s"
+        )
 
     @cached_property
     def opens(self) -> bool:
@@ -154,14 +160,18 @@ class Place:
         """
         for count in (1, 2):
             at = self.first - 2 * count
-            if self.before(count) in SMALL and self.pieces[at][0].isupper() and not _opens(self.pieces, at):
+            if (
+                self.word_before(count) in SMALL
+                and self.pieces[at][0].isupper()
+                and not _opens(self.pieces, at)
+            ):
                 return True
         # for example "Late Night with Jane Miller"
-        if self.before() == "with" and self.before(3) and self.first > 6:
+        if self.word_before() == "with" and self.word_before(3) and self.first > 6:
             return self.pieces[self.first - 4][0].isupper() and self.pieces[self.first - 6][0].isupper()
-        step = 2 if self.before(2) in ("of", "for") and self.capital_before else 1
+        step = 2 if self.word_before(2) in ("of", "for") and self.capital_before else 1
         at = self.first - 2 * step - 2
-        if at < 1 or self.before(step) not in ("of", "for") or not self.before(step + 1):
+        if at < 1 or self.word_before(step) not in ("of", "for") or not self.word_before(step + 1):
             return False
         return self.pieces[at][0].isupper() and not _opens(self.pieces, at)
 
@@ -210,7 +220,7 @@ class Place:
     @property
     def after_run(self) -> str:
         """Return the word after the following capitalised words, in lower case."""
-        return self._at(self.last + 2 + 2 * len(self.capitals_after)).lower()
+        return self._piece_at_index(self.last + 2 + 2 * len(self.capitals_after)).lower()
 
     @property
     def heads_title(self) -> bool:
@@ -219,21 +229,21 @@ class Place:
         "Jane Miller: A Life", "Jane Miller and John Wu: Friends", "Jane Miller and the Politics of Tea".
         """
         at = self.last + 2 * len(self.capitals_after) + 1
-        if self._at(at + 1) == "and" and self._at(at + 3):
-            if self._at(at + 3) in ("the", "his", "her"):
-                return self._at(at + 5)[:1].isupper()
+        if self._piece_at_index(at + 1) == "and" and self._piece_at_index(at + 3):
+            if self._piece_at_index(at + 3) in ("the", "his", "her"):
+                return self._piece_at_index(at + 5)[:1].isupper()
             at += 2
-            while self.pieces[at] == " " and self._at(at + 1)[:1].isupper():
+            while self.pieces[at] == " " and self._piece_at_index(at + 1)[:1].isupper():
                 at += 2
         elif at == self.last + 1:
             return False
         if at >= len(self.pieces) or self.pieces[at].strip() not in (":", "–", "—"):
             return False
-        following = self._at(at + 1)
+        following = self._piece_at_index(at + 1)
         return not following or (following[0].isupper() and (self.opens or self.pieces[at].strip() == ":"))
 
     @property
-    def cut(self) -> bool:
+    def ends_unfinished(self) -> bool:
         """Return whether the text ends here with a space and without a full stop, as prompts to be continued do."""
         return (
             self.last + 2 >= len(self.pieces) and self.gap_after.endswith(" ") and not self.gap_after.strip()
@@ -248,7 +258,7 @@ class Place:
     def capital_after(self) -> str:
         """Return the capitalised word directly after, in lower case; "" if there is none or it is "I"."""
         at = self.last + 2
-        word = self._at(at)
+        word = self._piece_at_index(at)
         gap = self.gap_after
         if not word or not (word[0].isupper() or word[0].isdigit()) or word == "I":
             return ""
@@ -261,7 +271,7 @@ class Place:
         for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * _MOST_CAPITALS), 2):
             gap, word = self.pieces[at - 1], self.pieces[at]
             if gap == " & " or (
-                word == "and" and self._at(at + 2) in ("Company", "Co", "Sons", "Associates")
+                word == "and" and self._piece_at_index(at + 2) in ("Company", "Co", "Sons", "Associates")
             ):
                 run.append("&")
                 break
@@ -302,7 +312,7 @@ class Place:
         """Return whether the text is a heading of a wiki: "= Peter ="."""
         return "a heading" in self.about
 
-    def _at(self, index: int) -> str:
+    def _piece_at_index(self, index: int) -> str:
         return self.pieces[index] if 0 < index < len(self.pieces) else ""
 
 

@@ -1,7 +1,7 @@
 """Choose the pronoun that replaces "her" (him, his) or "his" (her, hers), by the words around it."""
 
 from evenhand.prompts.counterfactual import cues, name_cues
-from evenhand.prompts.counterfactual.place import SPACE, Place
+from evenhand.prompts.counterfactual.place import SPACE, Occurrence
 
 _OR = ({"he", "she"}, {"him", "her"}, {"his", "her"}, {"his", "hers"}, {"himself", "herself"})
 BOTH_GENDERS = {"or": _OR, "nor": _OR, "and": ({"he", "she"}, {"his", "hers"}, {"himself", "herself"})}
@@ -11,7 +11,7 @@ OPENING = frozenset("\"“'‘„«(*`<$[")
 """Characters that may follow a space before the possessed noun: "his “best” friend"."""
 
 
-def is_pronoun_of_person(place: Place) -> bool:
+def is_pronoun_of_person(place: Occurrence) -> bool:
     """Return whether a pronoun refers to a person of one gender.
 
     It does not in "he or she", "she/her" as a list of pronouns, and "s/he", or with a capital within a sentence (a
@@ -34,32 +34,32 @@ def is_pronoun_of_person(place: Place) -> bool:
     if place.case == "title" and place.capital_after and place.gap_before.strip() in (":", "–", "—"):
         return False  # "Jane Miller: Her Life"
     word = place.surface.lower()
-    for look in (place.after, place.before):
+    for look in (place.word_after, place.word_before):
         joint = look()
         if joint in BOTH_GENDERS and {word, look(2)} in BOTH_GENDERS[joint]:
             return False
     return True
 
 
-def his_or_him(place: Place) -> str:
+def his_or_him(place: Occurrence) -> str:
     """Return the counterpart of "her".
 
     >>> pieces = "told her that".replace(" ", "| |").split("|")
-    >>> his_or_him(Place(["", *pieces, ""], 3, 3))
+    >>> his_or_him(Occurrence(["", *pieces, ""], 3, 3))
     'him'
     """
     return "his" if her_is_possessive(place) else "him"
 
 
-def her_or_hers(place: Place) -> str:
+def her_or_hers(place: Occurrence) -> str:
     """Return the counterpart of "his"."""
     gap = place.gap_after
     if place.hyphen_after or (gap[:1].isspace() and gap.strip()[:1] in OPENING):
         return "her"
     if not SPACE.fullmatch(gap):
-        ends = place.last + 2 >= len(place.pieces) and not place.cut
+        ends = place.last + 2 >= len(place.pieces) and not place.ends_unfinished
         return "hers" if ends or gap.strip()[:1] in CLOSING else "her"
-    word, second = place.after(), place.after(2)
+    word, second = place.word_after(), place.word_after(2)
     if word in ("and", "or"):
         shared = second in ("my", "your", "their", "our", "her", "its") or _is_genitive(place, 2)
         return "her" if shared else "hers"
@@ -67,9 +67,9 @@ def her_or_hers(place: Place) -> str:
         word in cues.POSSESSED_ALTHOUGH and second and second not in cues.FUNCTION
     ):
         return "her"
-    if word in cues.VERBS and place.before() == "of":
+    if word in cues.VERBS and place.word_before() == "of":
         return "hers"
-    if word == "will" and place.before() != "of":
+    if word == "will" and place.word_before() != "of":
         return "her"
     is_function = word in cues.FUNCTION or word in ("alone", "too", "again", "now", "instead")
     if word in cues.STILL_POSSESSED:
@@ -77,7 +77,7 @@ def her_or_hers(place: Place) -> str:
     return "hers" if is_function else "her"
 
 
-def her_is_possessive(place: Place) -> bool:
+def her_is_possessive(place: Occurrence) -> bool:
     """Return whether "her" is a possessive ("her hat") and not an object ("saw her")."""
     gap = place.gap_after
     if (
@@ -85,16 +85,16 @@ def her_is_possessive(place: Place) -> bool:
         or gap.strip() == "]"
         or (gap[:1].isspace() and gap.strip()[:1] in OPENING - {"(", "<"})
     ):
-        return place.before() not in cues.NAMING
+        return place.word_before() not in cues.NAMING
     if place.last + 2 >= len(place.pieces):  # a prompt that is cut off: "She is best known for her "
-        return place.cut
+        return place.ends_unfinished
     if gap.strip() == "(":  # "her (very old) car" and "like her (and her dog)"
         inner = place.pieces[place.last + 2].lower() if place.last + 2 < len(place.pieces) else ""
         return inner not in cues.FUNCTION and ")" not in gap
     if not SPACE.fullmatch(gap) or gap == "\n":
         return gap.strip().startswith("<")
-    word, previous = place.after(), place.before()
-    second = place.after(2)
+    word, previous = place.word_after(), place.word_before()
+    second = place.word_after(2)
     if not word:
         return False
     if place.opens and place.case == "title":
@@ -128,10 +128,10 @@ def her_is_possessive(place: Place) -> bool:
         if second not in cues.SPANS_OF_TIME:
             return True
         # for example "saw her two days ago" and "after her two years"
-        told = place.after(3) in ("ago", "later", "before", "after", "earlier")
+        told = place.word_after(3) in ("ago", "later", "before", "after", "earlier")
         return not told and previous in cues.PREPOSITIONS | cues.AUXILIARIES
     if word.endswith("ly") and word not in cues.NO_ADVERBS:
-        if previous in cues.NAMING and (not place.after(3) or place.after(3) in cues.FUNCTION):
+        if previous in cues.NAMING and (not place.word_after(3) or place.word_after(3) in cues.FUNCTION):
             return False  # for example "found her deeply moved by it"
         return bool(second) and second not in cues.NOT_POSSESSED
     if word.endswith("ing") and previous in cues.PERCEPTION and word not in cues.NO_PARTICIPLES:
@@ -149,9 +149,9 @@ def her_is_possessive(place: Place) -> bool:
     return True
 
 
-def _opens_a_phrase(place: Place, word: str) -> bool:
+def _opens_a_phrase(place: Occurrence, word: str) -> bool:
     """Return whether a word like "then" or "once" belongs to the possessed noun: "her then husband"."""
-    second, third = place.after(2), place.after(3)
+    second, third = place.word_after(2), place.word_after(3)
     if word in ("in", "on", "up", "off", "out", "over"):
         return False
     if word in ("more", "less", "much", "even"):
@@ -164,13 +164,13 @@ def _opens_a_phrase(place: Place, word: str) -> bool:
     if word == "later":
         return True
     if word in ("then", "now", "once"):
-        return (place.before() in cues.FUNCTION or not place.before()) and not second.endswith("ed")
+        return (place.word_before() in cues.FUNCTION or not place.word_before()) and not second.endswith("ed")
     return False
 
 
-def _follows_possessor_of_place(place: Place, word: str) -> bool:
+def _follows_possessor_of_place(place: Occurrence, word: str) -> bool:
     """Return whether "back" or "home" after "her" is a noun that she possesses, and not a direction."""
-    previous, second = place.before(), place.after(2)
+    previous, second = place.word_before(), place.word_after(2)
     if previous in cues.BRING:
         return False
     if word in ("home", "back", "past"):
@@ -182,13 +182,13 @@ def _follows_possessor_of_place(place: Place, word: str) -> bool:
     return False
 
 
-def _gap(place: Place, words: int) -> str:
+def _gap(place: Occurrence, words: int) -> str:
     """Return the text after the n-th word after the place."""
     at = place.last + 2 * words + 1
     return place.pieces[at] if at < len(place.pieces) else ""
 
 
-def _is_genitive(place: Place, words: int) -> bool:
+def _is_genitive(place: Occurrence, words: int) -> bool:
     """Return whether 's follows the n-th word after the place."""
     at = place.last + 2 * words + 1
     return (

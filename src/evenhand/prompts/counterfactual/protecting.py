@@ -18,7 +18,7 @@ OPENING_APOSTROPHE = re.compile(rf"(?<![\w'])'(?!{_ELISION})(?=\w)")
 APOSTROPHE_OR_LINE_END = re.compile(r"'(?!\w)|\n")
 
 
-def _each(pattern: str, flags: int = 0) -> Callable[[str], Spans]:
+def _pattern_finder(pattern: str, flags: int = 0) -> Callable[[str], Spans]:
     """Return a function that finds a pattern. The pattern must be tried at few positions, or stop at its own mark."""
     compiled = re.compile(pattern, flags)
     return lambda text: (match.span() for match in compiled.finditer(text))
@@ -99,23 +99,26 @@ def _between_apostrophes(text: str) -> Spans:
 
 ALWAYS = (
     ("{{", _braces),
-    ("```", _each(r"```.*?(?:```|\Z)", re.DOTALL)),
-    ("`", _each(r"`[^`\n]+`")),
+    ("```", _pattern_finder(r"```.*?(?:```|\Z)", re.DOTALL)),
+    ("`", _pattern_finder(r"`[^`\n]+`")),
     ("<", _markup),
     ("://", _urls),
-    ("www.", _each(r"\bwww\.[^\s<>\"']+")),
-    ("#", _each(r"#\w+")),
+    ("www.", _pattern_finder(r"\bwww\.[^\s<>\"']+")),
+    ("#", _pattern_finder(r"#\w+")),
     # names of works in italics begin with a capital, unlike emphasised words
-    ("*", _each(r"(?<![\w*])(\*{1,2})(?=[A-Z])[^*\n]*[^*\s]\1(?![\w*])")),
-    ("_", _each(r"(?<!\w)_(?=[A-Z])[^_\n]*[^_\s]_(?!\w)")),
+    ("*", _pattern_finder(r"(?<![\w*])(\*{1,2})(?=[A-Z])[^*\n]*[^*\s]\1(?![\w*])")),
+    ("_", _pattern_finder(r"(?<!\w)_(?=[A-Z])[^_\n]*[^_\s]_(?!\w)")),
     ("@", _mails),
 )
 QUOTES = (
-    ('"', _each(r'"[^"\n]*"|(?<![\w"])"(?=\w)[^"\n]*\Z')),  # an unclosed quotation extends to the end
-    ("“", _each(r"(?<![\w.,!?])“[^“”\n]*(?:”|\Z)")),
-    ("„", _each(r"„[^„“”\n]*[“”]")),
-    ("«", _each(r"«[^«»\n]*»")),
-    ("‘", _each(r"‘[^‘\n]*?’(?!\w)")),
+    (
+        '"',
+        _pattern_finder(r'"[^"\n]*"|(?<![\w"])"(?=\w)[^"\n]*\Z'),
+    ),  # an unclosed quotation extends to the end
+    ("“", _pattern_finder(r"(?<![\w.,!?])“[^“”\n]*(?:”|\Z)")),
+    ("„", _pattern_finder(r"„[^„“”\n]*[“”]")),
+    ("«", _pattern_finder(r"«[^«»\n]*»")),
+    ("‘", _pattern_finder(r"‘[^‘\n]*?’(?!\w)")),
     ("'", _between_apostrophes),
 )
 

@@ -131,14 +131,14 @@ def read_texts(path: Path, column: str = "text", *, guesses: list[str] | None = 
     return pl.DataFrame({column: lines})
 
 
-def changes_of(frame: pl.DataFrame, column: str = "text") -> pl.DataFrame:
+def list_changes(frame: pl.DataFrame, column: str = "text") -> pl.DataFrame:
     """Return one row for each change in a table of counterfactuals.
 
     `frame` is the result of `counterfactuals`. The columns are row (counted from 1), start, end, from, to, rule,
     two_way, original, counterfactual and contradiction. Texts without a change have no row.
 
     >>> table = counterfactuals(pl.DataFrame({"text": ["She left."]}), "gender", target="male")
-    >>> changes_of(table).select("row", "from", "to", "rule").row(0)
+    >>> list_changes(table).select("row", "from", "to", "rule").row(0)
     (1, 'She', 'He', 'pronoun')
     """
     rows = frame.select(
@@ -170,11 +170,11 @@ def write_counterfactuals(path: Path, frame: pl.DataFrame, column: str = "text")
     Parameters
     ----------
     path
-        A .csv is for review and has one row per change (`changes_of`). A .jsonl or .parquet has one row per text, with
-        the user's columns.
+        A .csv is for review and has one row per change (`list_changes`). A .jsonl or .parquet has one row per text,
+        with the user's columns.
     """
     check_ending(path)
-    return write_table(path, changes_of(frame, column) if path.suffix.lower() == ".csv" else frame)
+    return write_table(path, list_changes(frame, column) if path.suffix.lower() == ".csv" else frame)
 
 
 def check_ending(path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evenhand.prompts.counterfactual.place import Place
+from evenhand.prompts.counterfactual.place import Occurrence
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Target:
         return tuple(word for word in (*self.word.split("/"), self.noun, self.nouns) if word)
 
 
-Use = Callable[[Place, Target], str | None]
+Use = Callable[[Occurrence, Target], str | None]
 
 
 @dataclass(frozen=True)
-class Names:
+class KnownNames:
     """Names that the rules for capitals know: first names and words for groups, in lower case."""
 
     first: frozenset[str] = frozenset()

@@ -4,16 +4,16 @@ Each function returns the counterpart that fits, or None if the word does not ch
 """
 
 from evenhand.prompts.counterfactual import cues, name_cues
-from evenhand.prompts.counterfactual.place import Place
+from evenhand.prompts.counterfactual.place import Occurrence
 from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him, is_pronoun_of_person
-from evenhand.prompts.counterfactual.targets import Names, Target
+from evenhand.prompts.counterfactual.targets import KnownNames, Target
 
 _FIRMS = ("chain", "company", "retailer", "brand", "firm")
 _MOST_CAPITALS = 3
 """Maximum number of capitalised words after a first name; more belong to a title."""
 
 
-def pronoun(place: Place, target: Target) -> str | None:
+def pronoun(place: Occurrence, target: Target) -> str | None:
     """Return the counterpart of a pronoun; the context decides between two counterparts."""
     if not is_pronoun_of_person(place):
         return None
@@ -25,7 +25,7 @@ def pronoun(place: Place, target: Target) -> str | None:
     return target.word
 
 
-def noun(place: Place, target: Target) -> str | None:
+def noun(place: Occurrence, target: Target) -> str | None:
     """Return the counterpart of a noun for a person in lower case or at the start of a sentence; others are names."""
     if (place.hyphen_after and place.after_hyphen() not in name_cues.MEN_AFTER_HYPHEN) or (
         place.hyphen_before and place.before_hyphen() not in cues.BEFORE_HYPHEN
@@ -38,12 +38,14 @@ def noun(place: Place, target: Target) -> str | None:
         return None
     if "both sexes" in place.about and word in ("males", "females"):
         return None  # for example "$ 31 for males versus $ 19 for females"
-    if word == "man" and (place.before() == "to" or (place.before() in ("no", "every") and place.possessive)):
+    if word == "man" and (
+        place.word_before() == "to" or (place.word_before() in ("no", "every") and place.possessive)
+    ):
         return None
     return None if place.case == "title" and not _opens_plainly(place) else target.word
 
 
-def kin(place: Place, target: Target) -> str | None:
+def kin(place: Occurrence, target: Target) -> str | None:
     """Return the counterpart of a word of kinship: a noun, or a relative's name ("told Mom"); not in
     "Mother Teresa".
     """
@@ -55,7 +57,7 @@ def kin(place: Place, target: Target) -> str | None:
         return None
     if place.case == "title":
         hidden = (place.gap_before == "> " and not place.capital_after) or place.gap_after == " <"
-        if hidden or place.cut or (place.before() in cues.DETERMINERS and not place.opens):
+        if hidden or place.ends_unfinished or (place.word_before() in cues.DETERMINERS and not place.opens):
             return None  # for example "the Flying <unk> Brothers", "Papa <unk>" and "of My Father"
         word = place.surface.lower()
         if (
@@ -65,48 +67,48 @@ def kin(place: Place, target: Target) -> str | None:
         ):
             named = place.capital_before or place.heads_title or place.no_person
             return None if named else target.word
-        if not place.opens and place.neighbour(-1) == "s" and place.before(1) == "s":
+        if not place.opens and place.neighbour(-1) == "s" and place.word_before(1) == "s":
             return None  # "somebody's Father" is a title
         if (
             place.capital_before
             or place.capital_after
-            or place.before() in ("the", "of")
-            or place.after() == "of"
+            or place.word_before() in ("the", "of")
+            or place.word_after() == "of"
         ):
             return None
     return target.word
 
 
-def royal(place: Place, target: Target, names: Names) -> str | None:
+def royal(place: Occurrence, target: Target, names: KnownNames) -> str | None:
     """Return the counterpart of king, princess, ...: as nouns, before a first name, with an
     article; not in other names.
     """
     if place.hyphen_after or place.hyphen_before or _names_both(place, target) or _is_fixed(place):
         return None
-    if place.before() == "drag":
+    if place.word_before() == "drag":
         return None  # drag queens and drag kings are not counterparts
     if place.case != "title":
         return target.word
-    if place.capital_before or place.before() in cues.NOT_PEOPLE_BEFORE or _in_title_or_firm(place):
+    if place.capital_before or place.word_before() in cues.NOT_PEOPLE_BEFORE or _in_title_or_firm(place):
         return None
     if place.capital_after:
         known = place.capital_after in names.first and not place.no_person
         return target.word if known and not _name_stays(place, names) else None
-    if place.before() != "the" or place.gap_after == " <":
+    if place.word_before() != "the" or place.gap_after == " <":
         return None
     if place.possessive:
-        behind = Place(place.pieces, place.last + 2, place.last + 2)
+        behind = Occurrence(place.pieces, place.last + 2, place.last + 2)
         return None if behind.capital_after else target.word  # the King's Highway
     of_capital = (
-        place.after() == "of"
-        and place.after(2) == "the"
+        place.word_after() == "of"
+        and place.word_after(2) == "the"
         and any(word[0].isupper() for word in place.pieces[place.last + 6 : place.last + 7])
     )
-    ends = not place.after() or place.after() in cues.NO_NOUN
-    return target.word if (ends or place.after().endswith("ed")) and not of_capital else None
+    ends = not place.word_after() or place.word_after() in cues.NO_NOUN
+    return target.word if (ends or place.word_after().endswith("ed")) and not of_capital else None
 
 
-def honorific(place: Place, target: Target, names: Names) -> str | None:
+def honorific(place: Occurrence, target: Target, names: KnownNames) -> str | None:
     """Return the counterpart of Mr, Ms, Sir, ... with a capital before a name."""
     if place.case == "lower" or (
         place.surface.lower() == "miss" and place.capital_after in name_cues.PAGEANTS
@@ -122,7 +124,7 @@ def honorific(place: Place, target: Target, names: Names) -> str | None:
     ):
         return None  # "Mr. Playboy: A Life"
     if (
-        place.before() in ("and", "or")
+        place.word_before() in ("and", "or")
         and place.first > 4
         and place.pieces[place.first - 4].lower() in name_cues.HONORIFICS
     ):
@@ -138,12 +140,12 @@ def honorific(place: Place, target: Target, names: Names) -> str | None:
     return target.word if follows and not _name_stays(place, names) else None
 
 
-def address(place: Place, target: Target) -> str | None:
+def address(place: Occurrence, target: Target) -> str | None:
     """Return the counterpart of sir or madam, unless a name follows."""
     return target.word if place.case != "title" or (place.opens and not place.capital_after) else None
 
 
-def name(place: Place, target: Target, names: Names) -> str | None:
+def name(place: Occurrence, target: Target, names: KnownNames) -> str | None:
     """Return the counterpart of a first name, unless it seems to name a place, a ship, a saint, a surname or a work.
 
     Either all given names of a person are replaced, or none.
@@ -163,8 +165,10 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         return None
     if place.in_title or _names_work(place):
         return None
-    further = place.before(2) if previous else place.before(3) if place.before() == "and" else ""
-    if {previous, place.before(), further} & cues.NOT_PEOPLE_BEFORE:
+    further = (
+        place.word_before(2) if previous else place.word_before(3) if place.word_before() == "and" else ""
+    )
+    if {previous, place.word_before(), further} & cues.NOT_PEOPLE_BEFORE:
         return None  # for example "Mount John" and "the USS Little and Gregory"
     if not _replaced_whole(place, names) or (not previous and _is_surname(place, names)):
         return None
@@ -174,26 +178,31 @@ def name(place: Place, target: Target, names: Names) -> str | None:
     if previous and previous not in cues.ROLES_BEFORE_NAMES and previous not in names.groups:
         # "Sarah Michelle Gellar" but not "Elton John"; words in capitals are not names
         if previous in names.replaced and place.name_behind:
-            first = Place(place.pieces, place.first - 2, place.first - 2, place.about)
+            first = Occurrence(place.pieces, place.first - 2, place.first - 2, place.about)
             return target.word if name(first, target, names) else None
         if place.case != "upper":
             return None
-    if (place.after() == "the" and run[1:]) or place.heads_title or place.behind_title or place.in_capitals:
+    if (
+        (place.word_after() == "the" and run[1:])
+        or place.heads_title
+        or place.behind_title
+        or place.in_capitals
+    ):
         return None  # for example "John the Baptist", "Catherine the Great", and titles
     if (
-        place.before() in cues.ARTICLES
+        place.word_before() in cues.ARTICLES
         or (run and place.after_run in name_cues.CALLED_AFTER)
         or _is_attribute(place)
     ):
         return None  # for example "the Jane Miller Foundation" and "a Michael reaction"
     if not name_cues.NOT_IN_NAMES.isdisjoint(run):
         return None  # "Jane Miller Is Missing"
-    if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or place.no_person:
+    if place.capital_after[:1].isdigit() or place.word_after() in ("bin", "ibn") or place.no_person:
         return None
     step = len(place.name_behind)
-    if place.after(step + 1) == "is" and place.after(step + 3) in _FIRMS:
+    if place.word_after(step + 1) == "is" and place.word_after(step + 3) in _FIRMS:
         return None  # for example "Jane Miller is a chain of stores"
-    if place.bears_title or (place.in_heading and place.before() in ("of", "and")):
+    if place.bears_title or (place.in_heading and place.word_before() in ("of", "and")):
         return None  # for example "Edward, Duke of Kent" and "= Acts of Peter ="
     if place.gap_after.lstrip().startswith("!") and place.neighbour(1).islower() and not place.opens:
         following = place.pieces[place.last + 2]
@@ -201,14 +210,14 @@ def name(place: Place, target: Target, names: Names) -> str | None:
     return target.word
 
 
-def _replaced_whole(place: Place, names: Names) -> bool:
+def _replaced_whole(place: Occurrence, names: KnownNames) -> bool:
     """Return whether the following given names are also replaced: not in "Ralph Waldo Emerson" or "Mary Ann".
 
     In a name of three words, all but the last must be in our list, unless they are initials, hidden by a corpus, or
     open a surname of several words.
     """
     behind = place.name_behind
-    if f"{place.surface}_{place.after()}_{place.after(2)}".lower() in name_cues.NO_PERSON:
+    if f"{place.surface}_{place.word_after()}_{place.word_after(2)}".lower() in name_cues.NO_PERSON:
         return False
     if not behind:
         return True
@@ -226,7 +235,7 @@ def _replaced_whole(place: Place, names: Names) -> bool:
     return True
 
 
-def _is_surname(place: Place, names: Names) -> bool:
+def _is_surname(place: Occurrence, names: KnownNames) -> bool:
     """Return whether a single name is the surname of a full name elsewhere in the text:
     "Carmelo Anthony", then "Anthony".
     """
@@ -238,11 +247,11 @@ def _is_surname(place: Place, names: Names) -> bool:
     return known[key]
 
 
-def _follows_names(pieces: list[str], word: str, names: Names) -> bool:
+def _follows_names(pieces: list[str], word: str, names: KnownNames) -> bool:
     known, at = (cues.ROLES_BEFORE_NAMES, names.groups, names.first, cues.FUNCTION, cues.ADVERBS), 0
     for _ in range(pieces.count(word)):
         at = pieces.index(word, at + 1)
-        other = Place(pieces, at, at)
+        other = Occurrence(pieces, at, at)
         before = other.capital_before
         if before in names.first and not other.name_behind and before != word.lower():
             return True
@@ -251,67 +260,70 @@ def _follows_names(pieces: list[str], word: str, names: Names) -> bool:
     return False
 
 
-def _is_attribute(place: Place) -> bool:
+def _is_attribute(place: Occurrence) -> bool:
     """Return whether an article and an adjective precede it and a noun follows: "a rare Jane Miller record"."""
-    if place.before() in cues.FUNCTION or not {place.before(2), place.before(3)} & cues.ARTICLES:
+    if (
+        place.word_before() in cues.FUNCTION
+        or not {place.word_before(2), place.word_before(3)} & cues.ARTICLES
+    ):
         return False
     behind = place.name_behind
-    noun = place.after(len(behind) + 1)
+    noun = place.word_after(len(behind) + 1)
     if not noun or noun in behind or noun == "due" or noun in cues.NO_NOUN:
         return False
     return not noun.endswith(("ed", "ing", "ly"))
 
 
-def _names_work(place: Place) -> bool:
+def _names_work(place: Occurrence) -> bool:
     """Return whether it seems to name a work or a place: "the film Jane Miller", "seen in Jane Miller"."""
-    before = place.before()
+    before = place.word_before()
     if before in name_cues.INTO_LIVES and place.pieces[place.first - 2][0].isupper() and place.name_behind:
         return True
     if before in name_cues.CALLED_BEFORE or (
-        before in name_cues.CALLING and place.before(2) in name_cues.WORKS
+        before in name_cues.CALLING and place.word_before(2) in name_cues.WORKS
     ):
         return True
     return before == "in" and not place.possessive and "s" not in place.capitals_after
 
 
-def _name_stays(place: Place, names: Names) -> bool:
+def _name_stays(place: Occurrence, names: KnownNames) -> bool:
     """Return whether a first name of our list follows that is not replaced, so that its title must stay, too."""
     at = place.last + 2
     if at >= len(place.pieces) or place.pieces[at].lower() not in names.replaced:
         return False
-    return name(Place(place.pieces, at, at, place.about), Target(place.pieces[at]), names) is None
+    return name(Occurrence(place.pieces, at, at, place.about), Target(place.pieces[at]), names) is None
 
 
-def phrase(place: Place, target: Target) -> str | None:
+def phrase(place: Occurrence, target: Target) -> str | None:
     """Return the counterpart of a phrase that has only one sense: "wheelchair users", "with autism"."""
     return None if place.case == "title" and not (place.opens or place.capital_after == "") else target.word
 
 
-def anything(place: Place, target: Target) -> str | None:
+def anything(place: Occurrence, target: Target) -> str | None:
     """Return the counterpart of a word of the user's own pairs, which is replaced wherever it is a word."""
     return target.word
 
 
-def _names_both(place: Place, target: Target) -> bool:
+def _names_both(place: Occurrence, target: Target) -> bool:
     """Return whether the word and its counterpart are next to each other: "men and women", "the king or the queen"."""
     other = target.word.lower()
     if place.gap_after == "/" or place.gap_before == "/":
         return place.neighbour(1) == other or place.neighbour(-1) == other
-    for look in (place.after, place.before):
+    for look in (place.word_after, place.word_before):
         joint, second = look(), look(2)
-        if look == place.before and joint in ("the", "a", "an", "his", "her", "their", "our", "my"):
+        if look == place.word_before and joint in ("the", "a", "an", "his", "her", "their", "our", "my"):
             joint, second = look(2), look(3)
-        elif look == place.after and second in ("the", "a", "an", "his", "her", "their", "our", "my"):
+        elif look == place.word_after and second in ("the", "a", "an", "his", "her", "their", "our", "my"):
             second = look(3)
         if joint in ("and", "or", "nor", "versus", "vs") and second == other:
             return True
     return False
 
 
-def _is_fixed(place: Place) -> bool:
+def _is_fixed(place: Occurrence) -> bool:
     """Return whether the word is part of a phrase that does not mean a person: "sister ships", "founding fathers"."""
     word = place.surface.lower()
-    if word == "fathers" and place.before() in name_cues.FOUNDERS:
+    if word == "fathers" and place.word_before() in name_cues.FOUNDERS:
         return True
     leading = {
         "lady": name_cues.LADIES,
@@ -319,18 +331,22 @@ def _is_fixed(place: Place) -> bool:
         "man": ("best", "leading"),
         "men": ("leading",),
     }
-    if place.before() in leading.get(word, ()):
+    if place.word_before() in leading.get(word, ()):
         return True
-    return place.after() in cues.FIXED_PHRASES.get(word, ())
+    return place.word_after() in cues.FIXED_PHRASES.get(word, ())
 
 
-def _in_title_or_firm(place: Place) -> bool:
+def _in_title_or_firm(place: Occurrence) -> bool:
     """Return whether a capital follows capitals and a colon, or "&": "Jane Miller: Queen of Tea", "Miller & Sons"."""
     return place.case == "title" and (place.behind_title or "&" in place.gap_before)
 
 
-def _opens_plainly(place: Place) -> bool:
+def _opens_plainly(place: Occurrence) -> bool:
     """Return whether a capital is only due to the beginning of a sentence."""
-    if not place.opens or place.capital_after or (place.after() == "of" and place.after(2) == "the"):
+    if (
+        not place.opens
+        or place.capital_after
+        or (place.word_after() == "of" and place.word_after(2) == "the")
+    ):
         return False
     return place.gap_after != " = " or place.gap_before.strip(" \n") != "="

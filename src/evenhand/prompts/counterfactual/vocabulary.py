@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.prompts.counterfactual import groups, uses
-from evenhand.prompts.counterfactual.targets import Names, Target, Use
+from evenhand.prompts.counterfactual.targets import KnownNames, Target, Use
 from evenhand.prompts.lexicon import Descriptor, load_lexicon, pluralise
 from evenhand.schema import UsageError, unknown_name
 
@@ -76,7 +76,9 @@ def name_origins() -> dict[str, tuple[str, int]]:
     return known
 
 
-def words_of(axis: str, group: str, compared: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def split_descriptors(
+    axis: str, group: str, compared: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the descriptors that mean a group of an axis of the lexicon, and those that mean other groups.
 
     compared: the groups that are compared. "Catholic" means Christian if no other group of that bucket is compared.
@@ -87,9 +89,7 @@ def words_of(axis: str, group: str, compared: Sequence[str]) -> tuple[tuple[str,
     (aim, *_), others = _members(axis, group), [_members(axis, one)[0] for one in compared if one != group]
     alone = all(other.bucket != aim.bucket for other in others)
     own = {d.descriptor for d in descriptors if alone and d.bucket == aim.bucket} | {aim.descriptor}
-    words = [
-        d.descriptor for d in descriptors if d.descriptor not in left_out or d.descriptor == aim.descriptor
-    ]
+    words = [word for d in descriptors if (word := d.descriptor) not in left_out or word == aim.descriptor]
     return tuple(word for word in words if word in own), tuple(word for word in words if word not in own)
 
 
@@ -140,7 +140,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 @cache
-def known_names() -> Names:
+def known_names() -> KnownNames:
     """Return known first names, peoples and religions, in lower case."""
     first = {name.lower() for pairs in _read("names").values() for pair in pairs for name in pair}
     peoples: set[str] = set()
@@ -154,11 +154,11 @@ def known_names() -> Names:
                 peoples.update(words)
     for axis in CAPITALISED_AXES:
         peoples.update(noun.lower() for entry in _read("forms")[axis]["nouns"] for noun in entry[1:])
-    return Names(frozenset(first), frozenset(peoples), frozenset(compounds))
+    return KnownNames(frozenset(first), frozenset(peoples), frozenset(compounds))
 
 
 @cache
-def _names_beside(axis: str) -> Names:
+def _names_and_peers(axis: str) -> KnownNames:
     """Return the known names and the words for groups of an axis; those of peoples and nations are combined."""
     together = ("nationality", "race_ethnicity")
     peers: set[str] = set()
@@ -258,10 +258,10 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
                 yield Term(old, Target(aim.descriptor), "adjective", use, two_way=False)
         for word, other in forms.get("also", ()):
             if word == member.descriptor:
-                use = partial(groups.group_noun, names=_names_beside(axis))
+                use = partial(groups.group_noun, names=_names_and_peers(axis))
                 yield Term(other, Target(aim.descriptor), "adjective", use, two_way=False)
         if member.descriptor in of_faith and aim.descriptor in of_faith:
-            use = partial(groups.faith, names=_names_beside(axis))
+            use = partial(groups.faith, names=_names_and_peers(axis))
             yield Term(of_faith[member.descriptor], Target(of_faith[aim.descriptor]), "religion", use)
     if not any(member.form in by_form for member in members):
         raise UsageError(
@@ -287,7 +287,7 @@ def _in_years(axis: str, member: Descriptor) -> Iterator[Descriptor]:
 def _adjective(
     axis: str, member: Descriptor, aim: Descriptor, nouns: dict[str, tuple[str, str]]
 ) -> Iterator[Term]:
-    names, word = _names_beside(axis), member.descriptor
+    names, word = _names_and_peers(axis), member.descriptor
     lower_too = (
         axis != "nationality" or word.lower() not in _read("forms")["nationality"]["ambiguous_in_lower_case"]
     )
@@ -330,10 +330,10 @@ def _nouns(axis: str) -> dict[str, tuple[str, str]]:
     return listed
 
 
-def noun_of(axis: str, descriptor: str) -> str:
+def person_noun(axis: str, descriptor: str) -> str:
     """Return the singular noun for a person of a group of the lexicon.
 
-    >>> noun_of("religion", "Jewish"), noun_of("age", "young")
+    >>> person_noun("religion", "Jewish"), person_noun("age", "young")
     ('Jew', 'young person')
     """
     return _nouns(axis).get(descriptor, (f"{descriptor} person", ""))[0]

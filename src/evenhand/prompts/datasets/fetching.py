@@ -21,10 +21,10 @@ from evenhand.prompts.datasets.register import (
 )
 from evenhand.prompts.datasets.unpinned import (
     FirstFetch,
-    another,
     check_readable,
     check_rows,
     check_same,
+    differing_file,
     read_first_fetches,
     write_first_fetches,
 )
@@ -40,7 +40,7 @@ from evenhand.schema import (
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchResult:
     """Result of `fetch`: the location of the files, and the terms to show to the user."""
 
     folder: Path
@@ -62,7 +62,7 @@ def fetch(
     from_dir: Path | None = None,
     progress: Progress | None = None,
     register: Sequence[Dataset] | None = None,
-) -> Fetched:
+) -> FetchResult:
     """Download a data set into the cache, or copy it from a folder, and verify it.
 
     Parameters
@@ -126,7 +126,7 @@ def fetch(
             if present and (sha256_once(present) == expected if expected else is_intact(release, folder)):
                 if not expected and unpinned:  # the file was obtained in another way
                     check_readable(present, file.reader, "the cache")
-                    first[file.path] = FirstFetch.of(present, "the cache")
+                    first[file.path] = FirstFetch.from_file(present, "the cache")
                 continue
             target = staging / file.path
             if from_dir is not None:
@@ -176,12 +176,12 @@ def fetch(
     if not arrived and not any(staging.iterdir()):
         staging.rmdir()
     verify(folder, name, release.name, register)
-    return Fetched(
+    return FetchResult(
         folder,
         entry,
         release.name,
         downloaded=tuple(path.name for path in arrived),
-        unchecked=release.unchecked,
+        unchecked=release.unchecked_files,
         recorded=max((one.fetched for one in first.values()), default=""),
         lacking=tuple(lacking),
     )
@@ -198,11 +198,11 @@ def _as_first_fetched(
         check_rows(arrived, file.rows)
         check_readable(arrived, file.reader, source)
         if known is not None and compute_sha256(arrived) != known.sha256:
-            raise another(arrived, known, data)
+            raise differing_file(arrived, known, data)
     except ChecksumMismatch:
         arrived.unlink()
         raise
-    return known or FirstFetch.of(arrived, source)
+    return known or FirstFetch.from_file(arrived, source)
 
 
 def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from evenhand.prompts.datasets.unpinned import (
-    another,
+    differing_file,
     read_first_fetches,
 )
 from evenhand.schema import (
@@ -56,7 +56,7 @@ class DataVersion:
     content_sha256: str = ""
 
     @property
-    def unchecked(self) -> tuple[str, ...]:
+    def unchecked_files(self) -> tuple[str, ...]:
         """Return the files without any known property by which they could be checked."""
         return () if self.content else tuple(file.path for file in self.files if not file.sha256)
 
@@ -207,7 +207,7 @@ def verify(
                 ),
             )
         if file.path in first and first[file.path].sha256 != sha256_once(path):
-            raise another(path, first[file.path], cache.parent)
+            raise differing_file(path, first[file.path], cache.parent)
     if release.content and (got := content_sha256(release, folder)) != release.content_sha256:
         raise ChecksumMismatch(
             f"The rows in {folder} are not those of {name} {release.name}: expected content hash "
@@ -221,7 +221,7 @@ def first_fetched(name: str, version: str, folder: Path) -> str | None:
 
     `folder` is that of `dataset_folder`. The result is "" for a folder outside the cache.
     """
-    if not dataset(name).version(version).unchecked:
+    if not dataset(name).version(version).unchecked_files:
         return None
     cache = cache_folder(name, version)
     recorded = read_first_fetches(cache.parent, version) if folder == cache else {}

@@ -31,7 +31,7 @@ class FirstFetch:
     """The URL, or the folder that was named with --from."""
 
     @classmethod
-    def of(cls, path: Path, source: str) -> "FirstFetch":
+    def from_file(cls, path: Path, source: str) -> "FirstFetch":
         """Return the record of a local file."""
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         return cls(compute_sha256(path), path.stat().st_size, today, source)
@@ -56,7 +56,7 @@ def write_first_fetches(data: Path, version: str, files: Mapping[str, FirstFetch
     write_json(data / FIRST_FETCHED, {**_record(data), version: {**told, **known}})
 
 
-def another(path: Path, first: FirstFetch, data: Path) -> ChecksumMismatch:
+def differing_file(path: Path, first: FirstFetch, data: Path) -> ChecksumMismatch:
     """Return the error for a file that differs from its first download."""
     return ChecksumMismatch(
         f"{path} differs from the file that was first downloaded on {first.fetched} from {first.source}: SHA-256 "

@@ -1,8 +1,8 @@
 from .dstc7 import (
-    Asked as Asked,
     Exchange as Exchange,
-    read_asked as read_asked,
+    TestContext as TestContext,
     read_exchanges as read_exchanges,
+    read_test_contexts as read_test_contexts,
 )
 from .multiwoz import (
     MultiWoz as MultiWoz,

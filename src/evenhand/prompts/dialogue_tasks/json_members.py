@@ -25,7 +25,7 @@ def json_members(handle: BinaryIO, name: str, expected: str) -> Iterator[tuple[s
     >>> list(json_members(io.BytesIO(b'{"a": [1], "b": {}}'), "x.json", ""))
     [('a', [1]), ('b', {})]
     """
-    text = _Text(handle, name, expected)
+    text = _JsonReader(handle, name, expected)
     text.take("{", "it does not begin with an object")
     if text.next() == "}":
         text.at += 1
@@ -44,7 +44,7 @@ def json_members(handle: BinaryIO, name: str, expected: str) -> Iterator[tuple[s
         raise text.wrong("there is text after the end of the object")
 
 
-class _Text:
+class _JsonReader:
     """Characters of a file that were read and not yet used."""
 
     def __init__(self, handle: BinaryIO, name: str, expected: str):
@@ -75,12 +75,12 @@ class _Text:
     def take(self, character: str, otherwise: str) -> None:
         found = self.next()
         if found != character:
-            raise self.cut() if not found else self.wrong(otherwise)
+            raise self.truncated_error() if not found else self.wrong(otherwise)
         self.at += 1
 
     def value(self) -> Any:
         if not self.next():
-            raise self.cut()
+            raise self.truncated_error()
         read = 1
         while True:
             try:
@@ -89,7 +89,7 @@ class _Text:
                 raise self.wrong("it is nested too deeply") from error
             except ValueError as error:
                 if self.ended:
-                    raise self.cut() from error
+                    raise self.truncated_error() from error
             else:
                 # a number may continue in the next piece
                 if end < len(self.buffer) or self.ended:
@@ -103,7 +103,7 @@ class _Text:
                 self.more()
             read *= 2
 
-    def cut(self) -> DataError:
+    def truncated_error(self) -> DataError:
         return self.wrong("it ends within the object, or is no JSON there; it may be incomplete")
 
     def more(self) -> None:

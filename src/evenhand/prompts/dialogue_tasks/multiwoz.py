@@ -65,7 +65,7 @@ def read_multiwoz(source: Path | str) -> MultiWoz:
     """
     source = Path(source)
     with ExitStack() as stack:
-        opened = _opened(source, stack)
+        opened = _open_source(source, stack)
         held = {"test": _names(opened, TEST_LIST, source), "dev": _names(opened, DEV_LIST, source)}
         turns: dict[Split, list[Turn]] = {"train": [], "dev": [], "test": []}
         left_out: dict[str, int] = {}
@@ -83,10 +83,10 @@ def read_multiwoz(source: Path | str) -> MultiWoz:
     return MultiWoz({split: tuple(found) for split, found in turns.items()}, ontology, left_out)
 
 
-def normalised(text: str) -> str:
+def normalise_utterance(text: str) -> str:
     """Return a text or value in the form of TRADE: lower case, punctuation separated, "/" and "-" replaced.
 
-    >>> normalised("I'd like the B&B - it's 4-star (cheap)!")
+    >>> normalise_utterance("I'd like the B&B - it's 4-star (cheap)!")
     "i'd like the bed and breakfast it s 4 star cheap !"
     """
     text = text.lower().strip()
@@ -121,11 +121,13 @@ def belief_state(metadata: Mapping[str, Any]) -> list[SlotValue]:
             continue
         book, semi = metadata[domain]["book"], metadata[domain]["semi"]
         given = [slot for slot in sorted(book) if slot != "booked" and book[slot] != ""]
-        found += [(f"{domain}-book {slot.strip().lower()}", normalised(book[slot])) for slot in given]
+        found += [
+            (f"{domain}-book {slot.strip().lower()}", normalise_utterance(book[slot])) for slot in given
+        ]
         for slot, value in semi.items():
             if value in UNTOUCHED:
                 continue
-            value = "dontcare" if value in DO_NOT_CARE else normalised(value)
+            value = "dontcare" if value in DO_NOT_CARE else normalise_utterance(value)
             found.append((f"{domain}-{slot.strip().lower()}", value))
     return found
 
@@ -136,7 +138,7 @@ def _turns(name: str, dialogue: Any, source: Path) -> list[Turn] | str:
         log = dialogue["log"]
         if len(log) % 2:
             return "an odd number of turns"
-        texts = [normalised(turn["text"]) for turn in log]
+        texts = [normalise_utterance(turn["text"]) for turn in log]
         if not all(text.isascii() for text in texts):
             return "characters outside ASCII"
         if any(len(text.split()) > MOST_WORDS for text in texts):
@@ -161,10 +163,10 @@ def _new(state: Sequence[SlotValue], before: Sequence[SlotValue]) -> tuple[SlotV
 Opened = Callable[[str], Any]
 
 
-def _opened(source: Path, stack: ExitStack) -> Opened:
+def _open_source(source: Path, stack: ExitStack) -> Opened:
     """Return a function that opens the files of the archive or folder by their base names."""
     if is_folder(source):
-        return lambda name: _found(sorted(source.rglob(name)), name, source).open("rb")
+        return lambda name: _shortest_path(sorted(source.rglob(name)), name, source).open("rb")
     if not is_file(source):
         raise DataError(f"File or folder not found: {source}.", EXPECTED)
     try:
@@ -175,7 +177,7 @@ def _opened(source: Path, stack: ExitStack) -> Opened:
 
     @contextmanager
     def member(name: str) -> Iterator[BinaryIO]:
-        found = _found([one for one in members if one.rsplit("/", 1)[-1] == name], name, source)
+        found = _shortest_path([one for one in members if one.rsplit("/", 1)[-1] == name], name, source)
         try:
             with archive.open(found) as handle:
                 yield handle  # type: ignore[misc]
@@ -188,13 +190,13 @@ def _opened(source: Path, stack: ExitStack) -> Opened:
     return member
 
 
-def _found(places: Sequence[Any], name: str, source: Path) -> Any:
+def _shortest_path(places: Sequence[Any], name: str, source: Path) -> Any:
     if not places:
         raise DataError(f"{source} has no {name}.", EXPECTED)
     return min(places, key=lambda place: (len(str(place)), str(place)))
 
 
-def _whole(handle: BinaryIO, name: str, source: Path) -> bytes:
+def _read_whole(handle: BinaryIO, name: str, source: Path) -> bytes:
     content = handle.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise DataError(f"{source}: {name} contains more than {MOST_BYTES / 1000000.0:,.0f} MB.", EXPECTED)
@@ -205,7 +207,7 @@ def _names(opened: Opened, file: str, source: Path) -> frozenset[str]:
     with opened(file) as handle:
         try:
             return frozenset(
-                line.strip() for line in _whole(handle, file, source).decode("utf-8").splitlines()
+                line.strip() for line in _read_whole(handle, file, source).decode("utf-8").splitlines()
             )
         except UnicodeDecodeError as error:
             raise DataError(f"{source}: {file} is not UTF-8 text.", EXPECTED) from error
@@ -214,7 +216,7 @@ def _names(opened: Opened, file: str, source: Path) -> frozenset[str]:
 def _ontology(opened: Opened, source: Path) -> dict[str, tuple[str, ...]]:
     with opened(ONTOLOGY) as handle:
         try:
-            held = parse_json(_whole(handle, ONTOLOGY, source))
+            held = parse_json(_read_whole(handle, ONTOLOGY, source))
             return {str(slot): tuple(map(str, values)) for slot, values in held.items()}
         except (ValueError, AttributeError, TypeError) as error:
             raise DataError(

@@ -92,7 +92,7 @@ def classification_pairs(
         for slot, value in turn.slot_values:
             here = (turn.dialogue, turn.number, turn.system, turn.user, slot)
             pairs.append(StatePair(*here, value, True))
-            other = _drawn(draw, (slot, value), values, as_published)
+            other = _draw_wrong_value(draw, (slot, value), values, as_published)
             if other is None:
                 reason = "no such slot" if _key(slot, as_published) not in values else "no other value"
                 without[reason] = without.get(reason, 0) + 1
@@ -106,7 +106,7 @@ def classification_pairs(
     return StatePairs(tuple(pairs), without)
 
 
-def _drawn(
+def _draw_wrong_value(
     draw: random.Random, right: SlotValue, values: Mapping[str, Sequence[str]], as_published: bool
 ) -> str | None:
     slot, value = right

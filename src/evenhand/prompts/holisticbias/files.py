@@ -41,7 +41,7 @@ class StandaloneEntry:
     preference: str | None
 
     @property
-    def templated(self) -> bool:
+    def has_placeholder(self) -> bool:
         """Return True if the phrase has a placeholder for a noun."""
         return self.singular.startswith("{article} {noun}")
 
@@ -218,7 +218,7 @@ def _standalone(path: Path) -> list[StandaloneEntry]:
             singular = fields["noun_phrase"]
             plural = fields.get("plural_noun_phrase", singular)
             made = StandaloneEntry(axis, singular, plural, fields.get("preference"))
-            if made.templated != plural.startswith("{article} {noun}"):
+            if made.has_placeholder != plural.startswith("{article} {noun}"):
                 raise _wrong(
                     path, where, "singular and plural both with '{article} {noun}' or both without", entry
                 )

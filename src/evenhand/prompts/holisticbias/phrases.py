@@ -76,17 +76,17 @@ def _with_descriptors(parts: Parts, article: Article) -> Iterator[HolisticBiasPh
 def _standalone(parts: Parts, article: Article) -> Iterator[HolisticBiasPhrase]:
     for entry in parts.standalone:
         preference = entry.preference or "no_data"
-        if not entry.templated:
+        if not entry.has_placeholder:
             group = (entry.axis, NONE, entry.singular, NONE, preference)
             yield HolisticBiasPhrase(
                 *group, NONE, NONE, "neutral", entry.singular, entry.plural, "fixed_phrase"
             )
             continue
-        descriptor = _filled(entry.singular, "", "")
+        descriptor = _fill_template(entry.singular, "", "")
         group = (entry.axis, NONE, descriptor, NONE, preference)
         for noun in parts.nouns:
-            phrase = _filled(entry.singular, article(noun.singular), noun.singular)
-            plural = _filled(entry.plural, "", noun.plural)
+            phrase = _fill_template(entry.singular, article(noun.singular), noun.singular)
+            plural = _fill_template(entry.plural, "", noun.plural)
             yield HolisticBiasPhrase(*group, *_noun_columns(noun), phrase, plural, "noun_descriptor")
 
 
@@ -94,5 +94,5 @@ def _noun_columns(noun: NounEntry) -> tuple[str, str, str]:
     return noun.singular, noun.plural, noun.gender
 
 
-def _filled(template: str, article: str, noun: str) -> str:
+def _fill_template(template: str, article: str, noun: str) -> str:
     return template.replace("{article}", article).replace("{noun}", noun).lstrip()

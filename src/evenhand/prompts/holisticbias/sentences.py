@@ -152,7 +152,7 @@ class HolisticBias:
 
         The array has the shape (phrases + 1,).
         """
-        counts = [len(self._allowed(phrase)) for phrase in self.phrases]
+        counts = [len(self._fitting_templates(phrase)) for phrase in self.phrases]
         return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
     def __len__(self) -> int:
@@ -277,7 +277,7 @@ class HolisticBias:
         with atomic_write(Path(path)) as handle:
             handle.write(_published_csv(self.noun_phrases(), header=True))
 
-    def _allowed(self, phrase: HolisticBiasPhrase) -> tuple[TemplateEntry, ...]:
+    def _fitting_templates(self, phrase: HolisticBiasPhrase) -> tuple[TemplateEntry, ...]:
         if phrase.noun != NONE:
             return self.templates
         if phrase.noun_phrase_type == "fixed_phrase" and not self.as_published:
@@ -293,7 +293,7 @@ class HolisticBias:
             raise IndexError(f"sentence {i} of {len(self)}")
         p = int(np.searchsorted(self.starts, i, side="right")) - 1
         phrase = self.phrases[p]
-        return phrase, self._allowed(phrase)[i - int(self.starts[p])]
+        return phrase, self._fitting_templates(phrase)[i - int(self.starts[p])]
 
     def _where(self, keep: Iterable[bool]) -> "HolisticBias":
         kept = np.flatnonzero(np.fromiter(keep, dtype=bool, count=len(self.phrases)))
@@ -324,7 +324,9 @@ class HolisticBias:
         within = np.arange(counts.sum()) - np.repeat(self.starts[first:last] - self.starts[first], counts)
         numbers = {template.template: t for t, template in enumerate(self.templates)}
         short = np.array([numbers[template.template] for template in self._without_noun], dtype=np.int64)
-        shortened = np.array([self._allowed(p) is self._without_noun for p in self.phrases[first:last]])
+        shortened = np.array(
+            [self._fitting_templates(p) is self._without_noun for p in self.phrases[first:last]]
+        )
         template_of = within.copy()
         template_of[shortened[phrase_of]] = short[within[shortened[phrase_of]]]
 
@@ -349,18 +351,18 @@ class HolisticBias:
             singular = [phrase.noun_phrase for phrase in phrases]
             plural = [phrase.plural_noun_phrase for phrase in phrases]
             use_plural = np.array([template.plural for template in self.templates])[template_of]
-            before = _gathered([template.around[0] for template in self.templates], template_of)
-            behind = _gathered([template.around[1] for template in self.templates], template_of)
+            before = _take_values([template.around[0] for template in self.templates], template_of)
+            behind = _take_values([template.around[1] for template in self.templates], template_of)
             middle = pl.Series([*singular, *plural])[phrase_of + use_plural * len(phrases)]
             parts = pl.DataFrame([before.alias("0"), middle.alias("1"), behind.alias("2")])
             return parts.select(text=pl.concat_str("0", "1", "2"))["text"]
         if name in HolisticBiasPhrase._fields:
             values: list[Any] = [getattr(phrase, name) for phrase in phrases]
-            return _gathered(values, phrase_of)
-        return _gathered([getattr(template, name) for template in self.templates], template_of)
+            return _take_values(values, phrase_of)
+        return _take_values([getattr(template, name) for template in self.templates], template_of)
 
 
-def _gathered(values: list[Any], places: NDArray[np.int64]) -> pl.Series:
+def _take_values(values: list[Any], places: NDArray[np.int64]) -> pl.Series:
     """Return values[places] as a column. Each distinct string is stored only once in memory."""
     return pl.Series(values)[places]
 

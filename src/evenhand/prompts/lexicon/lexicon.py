@@ -257,11 +257,11 @@ def _known_only(
     table: dict[str, Any], keys: tuple[str, ...], where: str, faults: list[DataError]
 ) -> dict[str, Any]:
     unknown = [key for key in table if key not in keys]
-    faults += [DataError(f"{where}: unknown key {key!r}.", _expected(keys)) for key in unknown]
+    faults += [DataError(f"{where}: unknown key {key!r}.", _describe_expected_keys(keys)) for key in unknown]
     return {key: value for key, value in table.items() if key in keys}
 
 
-def _expected(keys: tuple[str, ...]) -> str:
+def _describe_expected_keys(keys: tuple[str, ...]) -> str:
     return f"Expected keys: {', '.join(keys)}."
 
 
@@ -283,7 +283,7 @@ def _read_axis(file: Path, faults: list[DataError]) -> list[Descriptor]:
     for bucket, lists in buckets.items():
         where = f"{file}, bucket {bucket!r}"
         if not isinstance(lists, dict):
-            faults.append(DataError(f"{where}: not a table.", _expected(tuple(FORM_OF_LIST))))
+            faults.append(DataError(f"{where}: not a table.", _describe_expected_keys(tuple(FORM_OF_LIST))))
             continue
         for name, entries in _known_only(lists, tuple(FORM_OF_LIST), where, faults).items():
             if not isinstance(entries, list):
@@ -300,7 +300,7 @@ def _read_descriptor(entry: Any, form: Form, where: str, faults: list[DataError]
     table = {"descriptor": entry} if isinstance(entry, str) else entry
     if not isinstance(table, dict) or not _is_text(table.get("descriptor")):
         message = f"{where}: {entry!r} is neither a text nor a table with the key 'descriptor'."
-        faults.append(DataError(message, _expected(DESCRIPTOR_KEYS)))
+        faults.append(DataError(message, _describe_expected_keys(DESCRIPTOR_KEYS)))
         return None
     where += f" ({table['descriptor']!r})"
     table = _known_only(table, DESCRIPTOR_KEYS, where, faults)
@@ -343,7 +343,9 @@ def _read_nouns(file: Path, faults: list[DataError]) -> tuple[Noun, ...]:
         for number, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
             where = f"{file}, {gender} entry {number}"
             if not isinstance(entry, dict) or not all(_is_text(entry.get(key)) for key in NOUN_KEYS):
-                faults.append(DataError(f"{where}: {entry!r} is not a noun.", _expected(NOUN_KEYS)))
+                faults.append(
+                    DataError(f"{where}: {entry!r} is not a noun.", _describe_expected_keys(NOUN_KEYS))
+                )
                 continue
             good = _known_only(entry, NOUN_KEYS, where, faults)
             nouns.append(Noun(gender=cast(Gender, gender), **good))

@@ -39,7 +39,7 @@ def lint(lexicon: Lexicon | Path, article_exceptions: Collection[str] = ()) -> l
     counts = Counter((d.axis, d.descriptor) for d in lexicon.descriptors)
     faults += [f"{axis}: {words!r} occurs {n} times" for (axis, words), n in counts.items() if n > 1]
     for d in lexicon.descriptors:
-        faults += (f"{d.axis}, {d.bucket}: {d.descriptor!r} {fault}" for fault in _faults_of(d, exceptions))
+        faults += (f"{d.axis}, {d.bucket}: {d.descriptor!r} {fault}" for fault in _find_faults(d, exceptions))
     for words, n in Counter(noun.singular for noun in lexicon.nouns).items():
         if n > 1:
             faults.append(f"nouns: {words!r} occurs {n} times")
@@ -53,7 +53,7 @@ def lint(lexicon: Lexicon | Path, article_exceptions: Collection[str] = ()) -> l
     return faults
 
 
-def _faults_of(d: Descriptor, article_exceptions: Collection[str]) -> Iterator[str]:
+def _find_faults(d: Descriptor, article_exceptions: Collection[str]) -> Iterator[str]:
     if not d.plural:
         yield "has no plural"
     elif _AGREES.match(d.descriptor) and d.plural == d.descriptor:

@@ -91,7 +91,7 @@ def read_births(source: Path | str) -> pl.DataFrame:
         inside = [path / "names.zip", *sorted(path.glob("ssa_names*.csv"))]
         years = {int(match[1]): file for file in path.iterdir() if (match := YEAR.fullmatch(file.name))}
         if years:
-            counted = _summed(path, ((year, file.read_bytes()) for year, file in sorted(years.items())))
+            counted = _sum_births(path, ((year, file.read_bytes()) for year, file in sorted(years.items())))
         elif found := next((file for file in inside if is_file(file)), None):
             return read_births(found)
         else:
@@ -118,7 +118,9 @@ def _from_archive(path: Path) -> pl.DataFrame:
             }
             if sum(member.file_size for member in members.values()) > MOST_BYTES:
                 raise DataError(f"{path} unpacks to more than {MOST_BYTES >> 20} MiB.", FORMAT)
-            return _summed(path, ((year, archive.read(member)) for year, member in sorted(members.items())))
+            return _sum_births(
+                path, ((year, archive.read(member)) for year, member in sorted(members.items()))
+            )
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -130,7 +132,7 @@ def _from_archive(path: Path) -> pl.DataFrame:
         raise DataError(f"{path} is not an archive that can be read: {error}.", FORMAT) from error
 
 
-def _summed(path: Path, files: Iterator[tuple[int, bytes]]) -> pl.DataFrame:
+def _sum_births(path: Path, files: Iterator[tuple[int, bytes]]) -> pl.DataFrame:
     sums: dict[str, Counter[str]] = {"F": Counter(), "M": Counter(), "popular": Counter()}
     seen = set()
     for year, content in files:

@@ -101,10 +101,10 @@ def load_names(
     if lists == "own":
         frame = _own()
     elif lists == "gender":
-        frame = _by_births(read_births(_found(births, "ssa-names")), recipe)
+        frame = _by_births(read_births(_source_path(births, "ssa-names")), recipe)
     elif lists == "race":
         further = read_extras(extras) if extras is not None else None
-        tables = read_shares(_found(shares, "tzioumis")), read_births(_found(births, "ssa-names"))
+        tables = read_shares(_source_path(shares, "tzioumis")), read_births(_source_path(births, "ssa-names"))
         frame = race_lists(*tables, further, recipe).names
     elif Path(lists).suffix.lower() in READERS:
         frame = _file(Path(lists).expanduser())
@@ -120,7 +120,7 @@ def load_names(
     )
 
 
-def _found(given: Path | str | None, dataset: str) -> Path:
+def _source_path(given: Path | str | None, dataset: str) -> Path:
     return dataset_folder(dataset) if given is None else Path(given)
 
 

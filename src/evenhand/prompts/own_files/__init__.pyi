@@ -28,8 +28,8 @@ from .self_chats import (
 from .tables import (
     MISSING_WORDS as MISSING_WORDS,
     READERS as READERS,
-    Given as Given,
     Source as Source,
+    TableInMemory as TableInMemory,
     number_column as number_column,
     read_table as read_table,
     require_columns as require_columns,

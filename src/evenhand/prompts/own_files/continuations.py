@@ -8,12 +8,12 @@ import polars as pl
 
 from evenhand.prompts.own_files.tables import (
     MISSING_WORDS,
-    Given,
     Source,
+    TableInMemory,
+    as_source,
     number_column,
     read_table,
     require_columns,
-    source_of,
     text_column,
     with_names,
 )
@@ -60,7 +60,7 @@ class UserContinuations:
 
 @checked
 def read_continuations(
-    path: Path | str | Given,
+    path: Path | str | TableInMemory,
     needed_columns: Sequence[str],
     roles: Sequence[str],
     *,
@@ -77,7 +77,7 @@ def read_continuations(
     Rows with the same `prompt_id` are samples of one prompt. Without it, rows with the same `text`, or else `prompt`,
     and the same groups are. Otherwise, each row is a separate prompt. Raises a DataError that names the column or row.
     """
-    path = source_of(path)
+    path = as_source(path)
     frame = read_table(path, CONTINUATION_FORMAT)
     require_columns(frame, needed_columns, path, CONTINUATION_FORMAT)
     for name in ("prompt_id", "text", "prompt", "continuation", "finish", "error"):
@@ -88,7 +88,7 @@ def read_continuations(
     _check_prompts(frame, path)
     wanted = [role for role in roles if role not in judged_now]
     main = [role for role in roles if role not in optional] or list(roles)
-    role_columns = {role: _columns_of(frame, role, alone=main == [role]) for role in wanted}
+    role_columns = {role: _columns_by_part(frame, role, alone=main == [role]) for role in wanted}
     judged = tuple(role for role, columns in role_columns.items() if columns)
     for role in judged:
         frame = _with_label(frame, role, role_columns[role], path, threshold, verdict=role not in optional)
@@ -158,7 +158,7 @@ def _check_prompts(frame: pl.DataFrame, path: Source) -> None:
         )
 
 
-def _columns_of(frame: pl.DataFrame, role: str, *, alone: bool) -> dict[str, str]:
+def _columns_by_part(frame: pl.DataFrame, role: str, *, alone: bool) -> dict[str, str]:
     """Return the columns of a role's labels by their part; columns without the role's name are
     used if it is the only role.
     """
@@ -201,7 +201,9 @@ def _with_label(
     frame = frame.with_columns(made)
     nothing = pl.all_horizontal(pl.col(f"{role}_{part}").is_null() for part in columns)
     missing = pl.when(nothing).then(pl.lit(str(ResponseError.MISSING)))
-    return frame.with_columns(pl.coalesce(_stated(frame, f"{role}_error"), missing).alias(f"{role}_error"))
+    return frame.with_columns(
+        pl.coalesce(_text_or_null(frame, f"{role}_error"), missing).alias(f"{role}_error")
+    )
 
 
 def _with_rows(frame: pl.DataFrame, groups: Sequence[str], judged: Sequence[str]) -> pl.DataFrame:
@@ -220,7 +222,7 @@ def _with_rows(frame: pl.DataFrame, groups: Sequence[str], judged: Sequence[str]
     judgements = [pl.col(f"{role}_error").is_null() for role in judged]
     unjudged = ~pl.any_horizontal(judgements) if judgements else pl.lit(True)
     absent = pl.when(pl.col("continuation").is_null() & unjudged).then(pl.lit(str(ResponseError.MISSING)))
-    frame = frame.with_columns(error=pl.coalesce(_stated(frame, "error"), absent))
+    frame = frame.with_columns(error=pl.coalesce(_text_or_null(frame, "error"), absent))
     failed = pl.col("error").is_not_null()
     frame = frame.with_columns(
         *(
@@ -242,7 +244,7 @@ def _with_rows(frame: pl.DataFrame, groups: Sequence[str], judged: Sequence[str]
     return frame.with_columns(pl.col("prompt_id").cast(pl.String), pl.col("sample").cast(pl.UInt16))
 
 
-def _stated(frame: pl.DataFrame, column: str) -> pl.Expr:
+def _text_or_null(frame: pl.DataFrame, column: str) -> pl.Expr:
     if column not in frame.columns:
         return pl.lit(None, dtype=pl.String)
     words = pl.col(column).cast(pl.String)

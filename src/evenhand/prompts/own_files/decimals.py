@@ -73,7 +73,7 @@ def plain_numbers(
     """
     if values.dtype != pl.String:
         return values
-    words = _normalized(values)
+    words = _normalise_characters(values)
     if decimal is None and words.str.contains(PLAIN).fill_null(True).all() and not _has_only_threes(words):
         return words
     parts = _split(words)
@@ -87,7 +87,7 @@ def plain_numbers(
     known = amounts.filter(fits_a_mark)
     readings = [decimal] if decimal is not None else _readings(known, in_currency)
     if len(readings) == 2:
-        by_point, by_comma = (_converted(known, mark) for mark in MARKS)
+        by_point, by_comma = (_to_plain_decimals(known, mark) for mark in MARKS)
         differ = (by_point != by_comma).arg_true()
         if len(differ):
             place = int(differ[0])
@@ -102,13 +102,13 @@ def plain_numbers(
     mark = readings[0]
     fitting = amounts.str.contains(MARKS[mark]).fill_null(False) & fits_a_mark
     return (
-        pl.select(pl.when(fitting).then(_converted(amounts, mark)).otherwise(words))
+        pl.select(pl.when(fitting).then(_to_plain_decimals(amounts, mark)).otherwise(words))
         .to_series()
         .alias(values.name)
     )
 
 
-def _normalized(values: pl.Series) -> pl.Series:
+def _normalise_characters(values: pl.Series) -> pl.Series:
     """Return texts without surrounding spaces, and with plain spaces, apostrophes and minus signs inside."""
     return (
         values.str.strip_chars()
@@ -181,6 +181,6 @@ def _has_only_threes(words: pl.Series) -> bool:
     return len(with_point) > 0 and bool(with_point.str.contains(r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$").all())
 
 
-def _converted(words: pl.Series, mark: str) -> pl.Series:
+def _to_plain_decimals(words: pl.Series, mark: str) -> pl.Series:
     thousands = r"[. ']" if mark == "," else r"[, ']"
     return words.str.replace_all(thousands, "").str.replace(",", ".", literal=True)

@@ -59,7 +59,7 @@ def read_delimited(
         Bytes are not text or are zero, a column name occurs twice, a row has another length than the heading, or two
         delimiters are possible. The message names the line or row.
     """
-    content = _decoded(path, encoding, guesses)
+    content = _decode_file(path, encoding, guesses)
     _check_line_ends(path, content)
     mark = _delimiter(path, content, delimiter, guesses)
     _check_heading(path, content, mark)
@@ -85,7 +85,7 @@ def without_flags(sentences: Iterable[str], path: Path) -> tuple[str, ...]:
     return tuple(f"{path.name}: {_FLAG.sub('.', sentence)}" for sentence in sentences)
 
 
-def _decoded(path: Path, encoding: str | None, guesses: list[str] | None) -> str | None:
+def _decode_file(path: Path, encoding: str | None, guesses: list[str] | None) -> str | None:
     """Return the text of a file that is not UTF-8; None for UTF-8, because a large file is then read directly."""
     with path.open("rb") as handle:
         first = handle.read(4)
@@ -178,9 +178,9 @@ def _delimiter(path: Path, content: str | None, given: str | None, guesses: list
         return mark
     if path.suffix.lower() == ".tsv":
         return "\t"
-    with _opened(path, content) as handle:
+    with _open_text(path, content) as handle:
         line = handle.readline()
-    there = [mark for mark in CALLED if mark in _unquoted(line)]
+    there = [mark for mark in CALLED if mark in _remove_quoted_parts(line)]
     if len(there) > 1 and guesses is not None:
         fitting = [mark for mark in there if _fits(path, content, mark)]
         if len(fitting) != 1:
@@ -201,7 +201,7 @@ def _flag(mark: str) -> str:
     return "tab" if mark == "\t" else f"'{mark}'"
 
 
-def _unquoted(line: str) -> str:
+def _remove_quoted_parts(line: str) -> str:
     """Return a heading without its quoted parts."""
     return "".join(part for place, part in enumerate(line.split('"')) if place % 2 == 0)
 
@@ -238,12 +238,12 @@ def _check_records(path: Path, content: str | None, mark: str) -> None:
             )
 
 
-def _opened(path: Path, content: str | None) -> io.TextIOBase:
+def _open_text(path: Path, content: str | None) -> io.TextIOBase:
     if content is not None:
         return io.StringIO(content, newline="")
     return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
 def _records(path: Path, content: str | None, mark: str) -> Iterator[list[str]]:
-    with _opened(path, content) as handle, suppress(csv.Error):
+    with _open_text(path, content) as handle, suppress(csv.Error):
         yield from csv.reader(handle, delimiter=mark)

@@ -18,7 +18,7 @@ SOURCE = ".source.json"
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedDataset:
     """An imported data set.
 
     licence: as its owners state it, "" if they do not. revision: commit on the hub; "" for a folder.
@@ -39,7 +39,7 @@ def import_dataset(
     split: str = "test",
     revision: str | None = None,
     columns: Mapping[str, str] | None = None,
-) -> Imported:
+) -> ImportedDataset:
     """Write a split of a Hugging Face data set to a Parquet file, and its origin to OUTPUT.source.json next to it.
 
     `name`, `config`, `split` and `revision` are as in `datasets.load_dataset`; a branch is recorded as its commit.
@@ -64,7 +64,7 @@ def import_dataset(
             "Check its configurations and splits, and name them with --config and --split.",
         ) from error
     frame: pl.DataFrame = loaded.flatten().to_polars()
-    frame = _renamed(frame, columns or {}, name)
+    frame = _rename_columns(frame, columns or {}, name)
     write_table(output, frame)
     licence = str(getattr(loaded.info, "license", "") or "")
     about = {
@@ -75,10 +75,10 @@ def import_dataset(
         "licence": licence,
     }
     write_json(output.with_name(output.name + SOURCE), {**about, "rows": frame.height})
-    return Imported(output, frame.height, tuple(frame.columns), licence, commit or "")
+    return ImportedDataset(output, frame.height, tuple(frame.columns), licence, commit or "")
 
 
-def _renamed(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
+def _rename_columns(frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> pl.DataFrame:
     absent = [old for old in columns if old not in frame.columns]
     if absent:
         raise unknown_column(

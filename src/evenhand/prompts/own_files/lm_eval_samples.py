@@ -41,7 +41,7 @@ def rows_of_samples(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 f"line {number} contains responses to {len(asked)} requests about one document, as in "
                 "multiple-choice tasks; expected one request per document"
             )
-        about = {"prompt_id": str(row["doc_id"]), "text": _asked(row), **row["doc"]}
+        about = {"prompt_id": str(row["doc_id"]), "text": _prompt_text(row), **row["doc"]}
         kept = {**row["doc"], **{name: about[name] for name in ("prompt_id", "text")}}
         for sample, answer in enumerate(asked[0] if isinstance(asked[0], list) else asked):
             if isinstance(answer, list):  # a likelihood, and whether it is that of the most likely tokens
@@ -51,7 +51,7 @@ def rows_of_samples(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _asked(row: Mapping[str, Any]) -> str:
+def _prompt_text(row: Mapping[str, Any]) -> str:
     given = row.get("arguments")
     first = next(iter(given.values()), None) if isinstance(given, dict) else None
     return str(first.get("arg_0", "")) if isinstance(first, dict) else ""

@@ -9,11 +9,11 @@ import polars as pl
 
 from evenhand.prompts.own_files.delimited import without_flags
 from evenhand.prompts.own_files.tables import (
-    Given,
+    TableInMemory,
+    as_source,
     number_column,
     read_table,
     require_columns,
-    source_of,
     text_column,
     with_names,
 )
@@ -138,7 +138,7 @@ def read_prompts(path: Path | str) -> PromptSet:
 
 
 @checked
-def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ()) -> UserResponses:
+def read_responses(path: Path | str | TableInMemory, needed_columns: Sequence[str] = ()) -> UserResponses:
     """Read a file of existing responses for the measures of a benchmark.
 
     Use it if you call the measures yourself; `evenhand.measure` does all steps.
@@ -165,7 +165,7 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
     -----
     If the column is missing, the perplexity is exp(-log_likelihood / token_count).
     """
-    path = source_of(path)
+    path = as_source(path)
     frame = read_table(path, RESPONSE_FORMAT)
     require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
     frame = with_names(frame, path)
@@ -222,7 +222,7 @@ def read_responses(path: Path | str | Given, needed_columns: Sequence[str] = ())
 
 
 @checked
-def read_scores(path: Path | str | Given, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
+def read_scores(path: Path | str | TableInMemory, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
     """Return a table of responses with scores of any kind (larger means more likely), or None without a column `score`.
 
     Raises DataError with the file and the problem.
@@ -240,7 +240,7 @@ def read_scores(path: Path | str | Given, needed_columns: Sequence[str] = ()) ->
         The user's columns with `score` as numbers, empty likelihood columns, and `error`: `missing` for an absent
         score, `not_finite` for NaN or infinity.
     """
-    path = source_of(path)
+    path = as_source(path)
     frame = read_table(path, RESPONSE_FORMAT)
     if "score" not in frame.columns:
         return None

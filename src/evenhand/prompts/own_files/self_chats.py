@@ -7,12 +7,12 @@ import polars as pl
 
 from evenhand.prompts.own_files.continuations import booleans, score_lists
 from evenhand.prompts.own_files.tables import (
-    Given,
     Source,
+    TableInMemory,
+    as_source,
     number_column,
     read_table,
     require_columns,
-    source_of,
     text_column,
 )
 from evenhand.schema import LABELS, DataError, ResponseError, checked
@@ -34,7 +34,7 @@ PARTS = ("label", "score", "negative", "scores")
 
 @checked
 def read_self_chats(
-    path: Path | str | Given,
+    path: Path | str | TableInMemory,
     needed_columns: Sequence[str],
     roles: Sequence[str],
     *,
@@ -52,7 +52,7 @@ def read_self_chats(
     labelled role, it has `<role>_label`, `_score`, `_negative`, `_scores` and `_error`. Raises a DataError that names
     the row or column.
     """
-    path = source_of(path)
+    path = as_source(path)
     frame = read_table(path, CHAT_FORMAT)
     require_columns(frame, [*needed_columns, "text"], path, CHAT_FORMAT)
     for name in {*needed_columns, "text", "error", "race_ethnicity", "tier"} - {"turn"}:

@@ -34,7 +34,7 @@ NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
 
 
 @dataclass(frozen=True)
-class Given:
+class TableInMemory:
     """A table in memory, in place of a file. ``name`` is used in error messages."""
 
     frame: pl.DataFrame
@@ -44,13 +44,13 @@ class Given:
         return self.name
 
 
-Source = Path | Given
+Source = Path | TableInMemory
 """Origin of a user's table: a path, or a table in memory."""
 
 
-def source_of(source: Path | str | Given) -> Source:
+def as_source(source: Path | str | TableInMemory) -> Source:
     """Return a path of any type as Path, and a table unchanged."""
-    return source if isinstance(source, Given) else Path(source)
+    return source if isinstance(source, TableInMemory) else Path(source)
 
 
 def read_table(
@@ -68,7 +68,7 @@ def read_table(
     `delimiter`, `encoding` and `guesses` are as in `read_delimited`, and `sheet` is that of a workbook. Raises a
     DataError for a missing, empty, unreadable or unknown file.
     """
-    if isinstance(path, Given):
+    if isinstance(path, TableInMemory):
         if path.frame.is_empty():
             raise DataError(f"{path} contains no rows.", expected)
         return path.frame

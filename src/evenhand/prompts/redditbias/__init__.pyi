@@ -14,17 +14,17 @@ from .bias_types import (
 from .cleaning import (
     clean as clean,
     clean_as_published as clean_as_published,
-    cleaned as cleaned,
+    clean_comments as clean_comments,
 )
 from .counterparts import (
     by_words as by_words,
-    counterpart_of as counterpart_of,
+    make_counterpart as make_counterpart,
     residues as residues,
     with_attributes_swapped as with_attributes_swapped,
     with_counterparts as with_counterparts,
 )
 from .filtering import (
-    phrases_of as phrases_of,
+    extract_phrases as extract_phrases,
     with_single_target as with_single_target,
 )
 from .pairs import (
@@ -40,7 +40,7 @@ from .pipeline import (
     build_redditbias as build_redditbias,
 )
 from .splits import (
-    drawn as drawn,
+    draw_split as draw_split,
     train_and_held_out as train_and_held_out,
     valid_and_test as valid_and_test,
 )

@@ -34,7 +34,7 @@ EXPECTED = (
 def to_annotate(phrases: pl.DataFrame) -> pl.DataFrame:
     """Return the table to be labelled: the phrases, with an empty column for each label.
 
-    phrases: a table from `filtering.phrases_of`.
+    phrases: a table from `filtering.extract_phrases`.
 
     >>> empty = pl.DataFrame(schema={"id": str, "attribute_in_window": bool, "comment": str, "phrase": str})
     >>> to_annotate(empty).columns == list(COLUMNS)
@@ -75,7 +75,7 @@ def read_annotations(path: Path | str) -> pl.DataFrame:
             for name, place in places.items():
                 values[name].append(row[place] if place < len(row) else "")
     frame = pl.DataFrame(values, schema=dict.fromkeys(values, pl.String))
-    return _typed(frame)
+    return _convert_types(frame)
 
 
 def label_counts(annotated: pl.DataFrame) -> pl.DataFrame:
@@ -126,7 +126,7 @@ def _text(file: Path) -> str:
         return content.decode("latin-1")
 
 
-def _typed(frame: pl.DataFrame) -> pl.DataFrame:
+def _convert_types(frame: pl.DataFrame) -> pl.DataFrame:
     labels = [pl.col(name).str.strip_chars() for name in LABELS]
     absent = [pl.lit(None, ANNOTATED[n]).alias(n) for n in COLUMNS[:2] if n not in frame.columns]
     in_window = [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.prompts.counterfactual import axes
-from evenhand.prompts.redditbias.toml_tables import Table
+from evenhand.prompts.redditbias.toml_tables import TomlTable
 from evenhand.schema import DataError, is_file, missing_file, parse_toml, unknown_name
 
 BIAS_TYPES = ("religion1", "religion2", "race", "gender", "orientation")
@@ -174,7 +174,7 @@ def load_specification(path: Path | str) -> Specification:
         raise DataError(
             f"{file} is not TOML in UTF-8: {error}.", "Correct the file at that position."
         ) from error
-    root = Table(content, str(file), FORMAT)
+    root = TomlTable(content, str(file), FORMAT)
     retrieval, filtering = root.table("retrieval"), root.table("filtering")
     counterparts, splits = root.table("counterparts"), root.table("splits", needed=False)
     targets, attributes = retrieval.pairs("targets"), retrieval.pairs("attributes")
@@ -206,14 +206,14 @@ def load_specification(path: Path | str) -> Specification:
     return found
 
 
-def _axis(counterparts: Table) -> str:
+def _axis(counterparts: TomlTable) -> str:
     axis = counterparts.text("axis", "")
     if axis and axis not in axes():
         raise counterparts.wrong("axis", f"{axis!r} is not an axis", f"one of {', '.join(axes())}")
     return axis
 
 
-def _exceptions(counterparts: Table, target_pairs: tuple[Pair, ...]) -> tuple[OneWay, ...]:
+def _exceptions(counterparts: TomlTable, target_pairs: tuple[Pair, ...]) -> tuple[OneWay, ...]:
     found = []
     for entry in counterparts.tables("one_way"):
         (pair,) = entry.pairs("pair", alone=True)
@@ -224,14 +224,16 @@ def _exceptions(counterparts: Table, target_pairs: tuple[Pair, ...]) -> tuple[On
     return tuple(found)
 
 
-def _pieces(table: Table) -> Pieces:
+def _pieces(table: TomlTable) -> Pieces:
     def pairs(key: str) -> tuple[tuple[Piece, Piece], ...]:
         terms = table.terms(key, length=2)
         return tuple((Piece(*first), Piece(*second)) for first, second in terms)
 
     misprints = []
     for entry in table.tables("misprints"):
-        misprints.append(Misprint(entry.whole("published"), entry.whole("meant"), entry.text("piece")))
+        misprints.append(
+            Misprint(entry.whole_number("published"), entry.whole_number("meant"), entry.text("piece"))
+        )
         entry.refuse_unknown()
     attributes = tuple(tuple(Piece(*piece) for piece in term) for term in table.terms("attributes"))
     found = Pieces(pairs("lmd_targets"), pairs("projection_targets"), attributes, tuple(misprints))

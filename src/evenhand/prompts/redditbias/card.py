@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evenhand.prompts.datasets import dataset
-from evenhand.prompts.redditbias.published_files import BUILT_BY, Built
+from evenhand.prompts.redditbias.published_files import BUILT_BY, BuiltFolder
 from evenhand.schema import Card
 
 WHAT = {
@@ -42,7 +42,7 @@ def pairs_card(
     )
 
 
-def built_card(split: str, built: Built) -> Card:
+def built_card(split: str, built: BuiltFolder) -> Card:
     """Return the card of pairs that evenhand built from the user's comments.
 
     split: a key of WHAT. built: the description of the build from `read_manifest`.

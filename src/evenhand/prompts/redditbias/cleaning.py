@@ -10,7 +10,7 @@ from functools import reduce
 
 import polars as pl
 
-from evenhand.prompts.redditbias.markup import links_as_texts, unescaped, without_marks
+from evenhand.prompts.redditbias.markup import links_as_texts, unescape_html, without_marks
 
 MOST_CHARACTERS = 150
 """Cleaned comments with this number of characters or more are left out."""
@@ -78,8 +78,8 @@ def clean_as_published(text: str) -> str:
     >>> clean_as_published("I don't know, 50% of the USA - see http://a.b!")
     'i dont know of the usa see'
     """
-    text = reduce(_applied, BEFORE_LOWERING, text.encode("ascii", "ignore").decode())
-    return reduce(_applied, AFTER_LOWERING, text.lower()).strip()
+    text = reduce(_apply_step, BEFORE_LOWERING, text.encode("ascii", "ignore").decode())
+    return reduce(_apply_step, AFTER_LOWERING, text.lower()).strip()
 
 
 def clean(text: str) -> str:
@@ -92,12 +92,12 @@ def clean(text: str) -> str:
     >>> clean("&gt; I DON'T know,  [50% of us](http://a.b) say u/someone wrote **naïve** things!!!!")
     "i don't know, 50% of us say wrote naïve things!"
     """
-    text = unicodedata.normalize("NFC", unescaped(text)).translate(TYPOGRAPHIC)
-    text = reduce(_applied, CORRECTED, links_as_texts(text))
-    return reduce(_applied, SHORTENED, without_marks(text)).strip().lower()
+    text = unicodedata.normalize("NFC", unescape_html(text)).translate(TYPOGRAPHIC)
+    text = reduce(_apply_step, CORRECTED, links_as_texts(text))
+    return reduce(_apply_step, SHORTENED, without_marks(text)).strip().lower()
 
 
-def cleaned(
+def clean_comments(
     comments: pl.DataFrame, *, as_published: bool = False, most_characters: int = MOST_CHARACTERS
 ) -> pl.DataFrame:
     """Return the cleaned comments that are short enough.
@@ -118,7 +118,7 @@ def cleaned(
         ids, and comments of more than LONGEST_COMMENT characters are left out.
 
     >>> frame = pl.DataFrame({"id": ["a", "b"], "body": ["Well, WELL.", "@you"]})
-    >>> cleaned(frame, as_published=True).rows()
+    >>> clean_comments(frame, as_published=True).rows()
     [('a', 'Well, WELL.', 'well well.')]
     """
     how: Callable[[str], str] = clean_as_published if as_published else clean
@@ -132,6 +132,6 @@ def cleaned(
     )
 
 
-def _applied(text: str, step: Step) -> str:
+def _apply_step(text: str, step: Step) -> str:
     pattern, by = step
     return pattern.sub(by, text)

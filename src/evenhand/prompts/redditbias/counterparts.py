@@ -19,7 +19,7 @@ Rewrite = Callable[[str], str]
 SEVERAL = re.compile(r"[\s-]")
 
 
-def counterpart_of(text: str, specification: Specification) -> str:
+def make_counterpart(text: str, specification: Specification) -> str:
     """Return a text about the minoritised group as a text about the dominant group, by the published rules.
 
     The pairs of `target_pairs` are replaced one after the other: T1 becomes T2. For a two-way type, T2 also becomes
@@ -28,7 +28,7 @@ def counterpart_of(text: str, specification: Specification) -> str:
     Source: Barikeri et al. 2021, section 2, and its published code.
 
     >>> from evenhand.prompts.redditbias import specification
-    >>> counterpart_of("black tea and white tea", specification("race"))
+    >>> make_counterpart("black tea and white tea", specification("race"))
     'white tea and black tea'
     """
     one_way = {exception.pair: exception.where for exception in specification.exceptions}
@@ -78,7 +78,7 @@ def by_words(
     engines = [
         Counterfactuals.from_pairs(part)
         for several in (True, False)
-        for listed in map(_once, directions)
+        for listed in map(_remove_repeated, directions)
         if (part := [pair for pair in listed if several == bool(SEVERAL.search(pair[0]))])
     ]
 
@@ -102,7 +102,7 @@ def with_counterparts(
 ) -> pl.DataFrame:
     """Return phrases with their counterparts about the other group and with the other attributes.
 
-    `phrases` has the column comments_processed. With `as_published`, `counterpart_of` and `with_attributes_swapped`
+    `phrases` has the column comments_processed. With `as_published`, `make_counterpart` and `with_attributes_swapped`
     rewrite the phrases. Otherwise `by_words` does, with the axis of the specification if it has one. New columns:
 
     - counterpart: the phrase about the other group;
@@ -115,7 +115,7 @@ def with_counterparts(
     """
     texts = phrases["comments_processed"].to_list()
     if as_published:
-        counterparts = [counterpart_of(text, specification) for text in texts]
+        counterparts = [make_counterpart(text, specification) for text in texts]
         swaps = [with_attributes_swapped(text, specification) for text in texts]
     else:
         axis = (specification.axis, *specification.groups) if specification.axis else None
@@ -151,7 +151,7 @@ def _overlap(one: Change, other: Change) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _once(pairs: Iterable[Pair]) -> list[Pair]:
+def _remove_repeated(pairs: Iterable[Pair]) -> list[Pair]:
     """Return the pairs without those whose first word or its singular is the first word of an earlier pair.
 
     A pair with a singular also removes an earlier pair with its plural in -s.

@@ -12,7 +12,7 @@ from typing import Literal
 import polars as pl
 
 from evenhand.prompts.redditbias.queries import Terms
-from evenhand.prompts.redditbias.unpacking import ENDINGS, EXPECTED, Truncated, line_blocks
+from evenhand.prompts.redditbias.unpacking import ENDINGS, EXPECTED, TruncatedFileError, line_blocks
 from evenhand.schema import DataError, is_file, is_folder, missing_file, parse_json, without_surrogates
 
 TOLD_EVERY = 1 << 27
@@ -78,7 +78,7 @@ def search_dump(
     zstandard. Source: Barikeri et al. 2021, section 2.2. The query language is that of the search service they used,
     which is no longer available.
     """
-    search = _Search(Terms(targets), Terms(attributes))
+    search = _DumpSearch(Terms(targets), Terms(attributes))
     state: State = "complete"
     size, last, told = path.stat().st_size, b"\n", 0
     try:
@@ -89,7 +89,7 @@ def search_dump(
                 if told >= TOLD_EVERY and report_progress:
                     report_progress(handle.tell(), size)
                     told = 0
-    except Truncated:
+    except TruncatedFileError:
         state = "truncated"
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.", EXPECTED) from error
@@ -113,7 +113,7 @@ def found_comments(searched: pl.DataFrame) -> pl.DataFrame:
     return comments.unnest("comments").unique("id", keep="first", maintain_order=True)
 
 
-class _Search:
+class _DumpSearch:
     """A search through blocks of lines. For speed, it parses only lines that may contain a target and an attribute."""
 
     def __init__(self, targets: Terms, attributes: Terms):

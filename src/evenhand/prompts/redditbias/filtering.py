@@ -52,7 +52,7 @@ def with_single_target(
     return comments.filter(pl.Series(kept, dtype=pl.Boolean))
 
 
-def phrases_of(
+def extract_phrases(
     comments: pl.DataFrame, specification: Specification, *, as_published: bool = False
 ) -> pl.DataFrame:
     """Extract phrases of at most 15 tokens around words for the minoritised group, and find attributes in them.

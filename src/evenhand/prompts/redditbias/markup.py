@@ -16,10 +16,10 @@ URL_END = re.compile(r"[)\s]")
 MARKS = re.compile(r"(?<!\w)(?:\*{1,3}|_{1,3}|~~|(?<!`)`+)(?=\S)")
 
 
-def unescaped(text: str) -> str:
+def unescape_html(text: str) -> str:
     """Return a text with HTML entities replaced by their characters, and by \ufffd if the number is too large.
 
-    >>> unescaped("&gt;&#65;&#99999999999;")
+    >>> unescape_html("&gt;&#65;&#99999999999;")
     '>A\ufffd'
     """
     if "&#" in text:

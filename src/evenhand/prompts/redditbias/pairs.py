@@ -90,7 +90,7 @@ def load_redditbias(
     frames, absent, unchecked = [], [], {}
     for bias in wanted:
         try:
-            base = _folder_of(bias, folder)
+            base = _find_folder(bias, folder)
         except DatasetMissing:
             absent.append(bias)
             continue
@@ -149,7 +149,7 @@ def training_source(bias: str, folder: Path | None = None) -> str:
     return f"RedditBias {bias}, {known_since(since)}"
 
 
-def _folder_of(bias: str, folder: Path | None) -> Path:
+def _find_folder(bias: str, folder: Path | None) -> Path:
     """Return the folder that contains the files of a type."""
     base = dataset_folder(NAME, bias, folder)
     first = found_file(base, dataset(NAME).version(bias).files[0])

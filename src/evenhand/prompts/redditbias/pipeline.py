@@ -18,10 +18,10 @@ from evenhand.prompts.redditbias.annotation import (
     to_annotate,
 )
 from evenhand.prompts.redditbias.bias_types import Specification
-from evenhand.prompts.redditbias.cleaning import MOST_CHARACTERS, cleaned
+from evenhand.prompts.redditbias.cleaning import MOST_CHARACTERS, clean_comments
 from evenhand.prompts.redditbias.counterparts import residues, with_counterparts
 from evenhand.prompts.redditbias.dumps import SEARCHED, dump_files, found_comments, search_dump
-from evenhand.prompts.redditbias.filtering import phrases_of, with_single_target
+from evenhand.prompts.redditbias.filtering import extract_phrases, with_single_target
 from evenhand.prompts.redditbias.perplexities import (
     SECOND,
     read_perplexities,
@@ -176,7 +176,7 @@ def _phrases(
 ) -> pl.DataFrame:
     searched = []
     for number, path in enumerate(files, 1):
-        key = content_key(VERSION, specification.targets_1, specification.attributes_1, *_known_by(path))
+        key = content_key(VERSION, specification.targets_1, specification.attributes_1, *_file_identity(path))
         search = partial(
             search_dump,
             path,
@@ -198,14 +198,19 @@ def _phrases(
     counts["comments"] = comments.height
     key = content_key(base, frame_hash(comments))
     steps: list[tuple[str, Callable[[pl.DataFrame], pl.DataFrame]]] = [
-        ("cleaned", partial(cleaned, as_published=how.as_published, most_characters=how.most_characters)),
+        (
+            "cleaned",
+            partial(clean_comments, as_published=how.as_published, most_characters=how.most_characters),
+        ),
     ]
     if specification.single_targets:
         words = specification.single_targets
         steps.append(
             ("single_target", partial(with_single_target, words=words, as_published=how.as_published))
         )
-    steps.append(("phrases", partial(phrases_of, specification=specification, as_published=how.as_published)))
+    steps.append(
+        ("phrases", partial(extract_phrases, specification=specification, as_published=how.as_published))
+    )
     table = comments
     for name, step in steps:
         report(name, 0, 1)
@@ -221,7 +226,7 @@ def _annotation_table(folder: Path, phrases: pl.DataFrame) -> Path:
     stages = Stages(folder)
     key = content_key(frame_hash(phrases))
     table = to_annotate(phrases)
-    if path.is_file() and stages.key_of(TO_ANNOTATE) == key:
+    if path.is_file() and stages.input_key(TO_ANNOTATE) == key:
         return path
     # a build that was killed directly after writing has not recorded the table
     if stages.is_edited(TO_ANNOTATE) and path.read_bytes() != table_bytes(table, "csv"):
@@ -279,7 +284,10 @@ def _pairs(
     write_training(folder, specification, train, held_out)
     write_held_out(folder, specification, {"valid": valid, "test": test})
     write_attribute_swaps(folder, specification, swapped)
-    made_of = {"labels": _known_as(annotations), "perplexities": perplexities and _known_as(perplexities)}
+    made_of = {
+        "labels": _describe_file(annotations),
+        "perplexities": perplexities and _describe_file(perplexities),
+    }
     write_manifest(folder, specification, made_of, {"version": VERSION, **asdict(how)})
     return BuiltPairs(
         folder,
@@ -292,11 +300,11 @@ def _pairs(
     )
 
 
-def _known_as(path: Path) -> dict[str, str]:
+def _describe_file(path: Path) -> dict[str, str]:
     return {"file": path.name, "sha256": compute_sha256(path)}
 
 
-def _known_by(path: Path) -> tuple[str | int | bytes, ...]:
+def _file_identity(path: Path) -> tuple[str | int | bytes, ...]:
     """Return values that identify a dump without reading all of it: name, size, date, and a hash of both ends."""
     state = path.stat()
     with path.open("rb") as handle:

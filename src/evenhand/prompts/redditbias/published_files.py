@@ -122,7 +122,7 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltFolder:
     """Pairs that evenhand built: their folder, bias type, groups, and a description of the inputs (`made_of`)."""
 
     folder: Path
@@ -152,7 +152,7 @@ def write_manifest(
     write_json(folder / MANIFEST, {**content, "files": files})
 
 
-def read_manifest(folder: Path) -> Built | None:
+def read_manifest(folder: Path) -> BuiltFolder | None:
     """Return the description of the built pairs in a folder, or None if the folder has no manifest.
 
     Raises a DataError if the manifest cannot be read or was not written by `write_manifest`, and ChecksumMismatch if a
@@ -167,7 +167,9 @@ def read_manifest(folder: Path) -> Built | None:
         files, made_of = dict(content["files"]), content["made_of"]
         told = [f"{name} {one['file']} ({str(one['sha256'])[:8]})" for name, one in made_of.items() if one]
         how = "by the published rules" if content["rules"]["as_published"] else "by the corrected rules"
-        built = Built(folder, str(content["bias"]), (str(first), str(second)), f"{', '.join(told)}, {how}")
+        built = BuiltFolder(
+            folder, str(content["bias"]), (str(first), str(second)), f"{', '.join(told)}, {how}"
+        )
         inside = all(not Path(name).is_absolute() and ".." not in name for name in files)
         plain = all(Path(name).name == name for name in (built.bias, *built.groups))
         sound = content["by"] == BUILT_BY and inside and plain

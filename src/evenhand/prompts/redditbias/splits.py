@@ -16,13 +16,15 @@ VALID_SHARE = 0.5
 Places = NDArray[np.int64]
 
 
-def drawn(n: int, share: float, seed: int = SEED, strata: ArrayLike | None = None) -> tuple[Places, Places]:
+def draw_split(
+    n: int, share: float, seed: int = SEED, strata: ArrayLike | None = None
+) -> tuple[Places, Places]:
     """Return the row numbers of a random part of n rows and of the other rows, like scikit-learn's train_test_split.
 
     The first part has `share` of the rows, rounded down. `seed` is the random seed. With `strata`, labels of shape
     (n,), the first part has about this share of each stratum. Raises a DataError if a part would be empty.
 
-    >>> [part.tolist() for part in drawn(5, 0.5)]
+    >>> [part.tolist() for part in draw_split(5, 0.5)]
     [[0, 3], [2, 1, 4]]
     """
     first = int(np.floor(n * share))
@@ -75,7 +77,7 @@ def train_and_held_out(
     Barikeri et al. 2021, RedditBias, released code (reddit_data_text_train_test.py).
     """
     strata = np.zeros(phrases.height) if stratified else None
-    train, rest = drawn(phrases.height, train_share, strata=strata)
+    train, rest = draw_split(phrases.height, train_share, strata=strata)
     return phrases[train], phrases[rest]
 
 
@@ -87,7 +89,7 @@ def valid_and_test(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     >>> [part["n"].to_list() for part in valid_and_test(pl.DataFrame({"n": range(5)}))]
     [[0, 3], [2, 1, 4]]
     """
-    valid, test = drawn(pairs.height, VALID_SHARE)
+    valid, test = draw_split(pairs.height, VALID_SHARE)
     return pairs[valid], pairs[test]
 
 

@@ -11,7 +11,7 @@ NAME = re.compile(r"\w[\w. -]{0,59}")
 NAME_RULE = "at most 60 letters, digits, _, -, full stops and spaces, the first a letter or digit"
 
 
-class Table:
+class TomlTable:
     """A table of a TOML file that records which keys were read.
 
     content: the table. where: file and key, for error messages. expected: the documented format, for error messages.
@@ -34,20 +34,20 @@ class Table:
             known = ", ".join(sorted(self.asked))
             raise DataError(f"{self.where}: unknown key {unknown[0]!r}; known: {known}.", self.expected)
 
-    def table(self, key: str, *, needed: bool = True) -> "Table":
+    def table(self, key: str, *, needed: bool = True) -> "TomlTable":
         """Return the table below a key. A table that is missing and not `needed` is empty."""
         value = self._value(key, None if needed else {})
         if not isinstance(value, dict):
-            raise self.wrong(key, f"{_shown(value)} is not a table", f"[{key}] with keys below it")
-        return Table(value, f"{self.where}, [{key}]", self.expected)
+            raise self.wrong(key, f"{_short_repr(value)} is not a table", f"[{key}] with keys below it")
+        return TomlTable(value, f"{self.where}, [{key}]", self.expected)
 
-    def tables(self, key: str) -> list["Table"]:
+    def tables(self, key: str) -> list["TomlTable"]:
         """Return the tables of a list of tables. The result is empty if the key is missing."""
         value = self._value(key, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            raise self.wrong(key, f"{_shown(value)} is not a list of tables", "[{...}, ...]")
+            raise self.wrong(key, f"{_short_repr(value)} is not a list of tables", "[{...}, ...]")
         return [
-            Table(entry, f"{self.where}, {key}, entry {number}", self.expected)
+            TomlTable(entry, f"{self.where}, {key}, entry {number}", self.expected)
             for number, entry in enumerate(value, 1)
         ]
 
@@ -55,24 +55,24 @@ class Table:
         """Return a text that is not empty. The default, used if the key is missing, may be empty."""
         value = self._value(key, default)
         if not isinstance(value, str) or (not value.strip() and value != default):
-            raise self.wrong(key, f"{_shown(value)} is not a text", "a text that is not empty")
+            raise self.wrong(key, f"{_short_repr(value)} is not a text", "a text that is not empty")
         return value
 
     def name(self, key: str) -> str:
         """Return a text that may be part of a file name (see NAME_RULE)."""
         value = self.text(key)
         if not NAME.fullmatch(value):
-            raise self.wrong(key, f"{_shown(value)} cannot be part of a file's name", NAME_RULE)
+            raise self.wrong(key, f"{_short_repr(value)} cannot be part of a file's name", NAME_RULE)
         return value
 
     def texts(self, key: str, *, needed: bool = True) -> tuple[str, ...]:
         """Return a list of texts. It has at least one text if it is `needed`, and is empty if the key is missing."""
         value = self._value(key, None if needed else [])
         if not isinstance(value, list) or (needed and not value):
-            raise self.wrong(key, f"{_shown(value)} is not a list of texts", '["...", ...]')
+            raise self.wrong(key, f"{_short_repr(value)} is not a list of texts", '["...", ...]')
         for number, entry in enumerate(value, 1):
             if not isinstance(entry, str) or not entry.strip():
-                raise self.wrong(f"{key}, entry {number}", f"{_shown(entry)} is not a text", '"..."')
+                raise self.wrong(f"{key}, entry {number}", f"{_short_repr(entry)} is not a text", '"..."')
         return tuple(value)
 
     def pairs(
@@ -86,12 +86,12 @@ class Table:
         value = self._value(key, None if needed else [])
         entries = [value] if alone else value
         if not isinstance(entries, list) or (needed and not entries):
-            raise self.wrong(key, f"{_shown(value)} is not a list of pairs", '[["...", "..."], ...]')
+            raise self.wrong(key, f"{_short_repr(value)} is not a list of pairs", '[["...", "..."], ...]')
         for number, entry in enumerate(entries, 1):
             is_pair = isinstance(entry, list) and len(entry) == 2 and all(isinstance(t, str) for t in entry)
             if not is_pair or not entry[0].strip() or (second_needed and not entry[1].strip()):
                 at = key if alone else f"{key}, entry {number}"
-                raise self.wrong(at, f"{_shown(entry)} is not a pair of texts", '["...", "..."]')
+                raise self.wrong(at, f"{_short_repr(entry)} is not a pair of texts", '["...", "..."]')
         return tuple((first, second) for first, second in entries)
 
     def terms(self, key: str, length: int | None = None) -> tuple[tuple[tuple[str, int], ...], ...]:
@@ -101,12 +101,14 @@ class Table:
         """
         value = self._value(key, [])
         if not isinstance(value, list):
-            raise self.wrong(key, f"{_shown(value)} is not a list", '[[["...", 1], ...], ...]')
+            raise self.wrong(key, f"{_short_repr(value)} is not a list", '[[["...", 1], ...], ...]')
         for number, term in enumerate(value, 1):
             right = isinstance(term, list) and term and all(_is_piece(piece) for piece in term)
             if not right or (length is not None and len(term) != length):
                 raise self.wrong(
-                    f"{key}, entry {number}", f"{_shown(term)} is not a list of pieces", '[["...", 1], ...]'
+                    f"{key}, entry {number}",
+                    f"{_short_repr(term)} is not a list of pieces",
+                    '[["...", 1], ...]',
                 )
         return tuple(tuple((text, number) for text, number in term) for term in value)
 
@@ -114,21 +116,21 @@ class Table:
         """Return a boolean."""
         value = self._value(key, default)
         if not isinstance(value, bool):
-            raise self.wrong(key, f"{_shown(value)} is neither true nor false", "true or false")
+            raise self.wrong(key, f"{_short_repr(value)} is neither true nor false", "true or false")
         return value
 
-    def whole(self, key: str) -> int:
+    def whole_number(self, key: str) -> int:
         """Return an integer of at least 0."""
         value = self._value(key, None)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.wrong(key, f"{_shown(value)} is not a whole number", "a whole number from 0")
+            raise self.wrong(key, f"{_short_repr(value)} is not a whole number", "a whole number from 0")
         return value
 
     def share(self, key: str, default: float) -> float:
         """Return a number above 0 and below 1."""
         value = self._value(key, default)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1:
-            raise self.wrong(key, f"{_shown(value)} is not a share", "a number between 0 and 1")
+            raise self.wrong(key, f"{_short_repr(value)} is not a share", "a number between 0 and 1")
         return float(value)
 
     def _value(self, key: str, default: Any) -> Any:
@@ -148,6 +150,6 @@ def _is_piece(value: Any) -> bool:
     )
 
 
-def _shown(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

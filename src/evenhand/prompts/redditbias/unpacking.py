@@ -25,7 +25,7 @@ EXPECTED = (
 )
 
 
-class Truncated(Exception):
+class TruncatedFileError(Exception):
     """Raised if a compressed file is cut off or damaged, or is followed by other data."""
 
 
@@ -80,7 +80,7 @@ def _gzip_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 if not began and isinstance(error, gzip.BadGzipFile):
                     raise DataError(f"{path} is not a gzip file: {error}.", EXPECTED) from error
-                raise Truncated from error
+                raise TruncatedFileError from error
             if not piece:
                 return
             began = True
@@ -113,13 +113,13 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
                 ) from error
             if not began:
                 raise DataError(f"{path} is not a zstd file: {error}.", EXPECTED) from error
-            raise Truncated from error
+            raise TruncatedFileError from error
         if not piece:
             break
         began = True
         yield piece
     if not _is_whole(handle):  # the reader does not report a frame that is cut off
-        raise Truncated
+        raise TruncatedFileError
 
 
 def _beginning(handle: BinaryIO) -> bytes:

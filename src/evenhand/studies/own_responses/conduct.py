@@ -23,8 +23,8 @@ from evenhand.models import Architecture
 from evenhand.prompts.own_files import (
     CHAT_FORMAT,
     CONTINUATION_FORMAT,
-    Given,
     Source,
+    TableInMemory,
     read_continuations,
     read_responses,
     read_scores,
@@ -120,12 +120,12 @@ def measure_responses(
     shelf = ClassifierShelf(device, loaded or {})
     told: list[str] = []
     table = _table(source, reading, told)
-    file: Source = Given(table, str(source))
+    file: Source = TableInMemory(table, str(source))
     numeric = False
     if benchmark == ANSWERS:
         answers = _answers(table, source, reading, named, threshold, told)
         file, numeric = (
-            Given(answers.frame, str(source)),
+            TableInMemory(answers.frame, str(source)),
             "score" in answers.frame.columns and threshold is None,
         )
         labels = {NUMBER if numeric else ROLE: (answers.called,)}
@@ -135,7 +135,7 @@ def measure_responses(
             "Remove --negative.",
         )
     else:
-        file = Given(_renamed(table, reading, source), str(source))
+        file = TableInMemory(_renamed(table, reading, source), str(source))
     if isinstance(recipe.request, Conversation):
         responses, labels = _conversations(file, recipe, named, threshold, shelf, told)
     elif recipe.writes:

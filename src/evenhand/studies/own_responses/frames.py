@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.prompts.own_files import Given, Source
+from evenhand.prompts.own_files import Source, TableInMemory
 from evenhand.schema import DataError, UsageError
 
 NAME = "The table"
@@ -34,17 +34,17 @@ def as_source(answers: Any) -> Source:
     if isinstance(answers, pl.LazyFrame):
         answers = answers.collect()
     if isinstance(answers, pl.DataFrame):
-        return Given(answers, NAME)
+        return TableInMemory(answers, NAME)
     try:
         if hasattr(answers, "items") and hasattr(answers, "columns") and hasattr(answers, "iloc"):
-            return Given(_of_pandas(answers), NAME)
+            return TableInMemory(_of_pandas(answers), NAME)
         if isinstance(answers, Mapping):
             columns = {str(name): list(values) for name, values in answers.items()}
-            return Given(pl.DataFrame(columns, strict=False), NAME)
+            return TableInMemory(pl.DataFrame(columns, strict=False), NAME)
         if isinstance(answers, list | tuple) and all(isinstance(row, Mapping) for row in answers):
-            return Given(pl.DataFrame(list(answers), strict=False, infer_schema_length=None), NAME)
+            return TableInMemory(pl.DataFrame(list(answers), strict=False, infer_schema_length=None), NAME)
         if hasattr(answers, "__arrow_c_stream__"):
-            return Given(pl.DataFrame(answers), NAME)
+            return TableInMemory(pl.DataFrame(answers), NAME)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
         raise DataError(
             f"Cannot convert this {type(answers).__name__} to {NAME}: {str(error).splitlines()[0]}.",

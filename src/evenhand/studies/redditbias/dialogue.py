@@ -16,13 +16,13 @@ from evenhand.measures import (
     state_tracking_changes,
 )
 from evenhand.prompts.dialogue_tasks import (
-    Asked,
     Exchange,
     StatePair,
+    TestContext,
     classification_pairs,
-    read_asked,
     read_exchanges,
     read_multiwoz,
+    read_test_contexts,
 )
 from evenhand.schema import read_stored_table, write_table
 from evenhand.studies.redditbias.options import RedditBiasConfig
@@ -48,7 +48,7 @@ class Task:
 
     name: str
     train: Sequence[StatePair] | Sequence[Exchange]
-    asked: Sequence[StatePair] | Sequence[Asked]
+    asked: Sequence[StatePair] | Sequence[TestContext]
 
     def run(self, config: RedditBiasConfig, model: Any, folder: Path) -> pl.DataFrame:
         """Train a model on the task in a folder, and test it. Changes the model's weights."""
@@ -99,7 +99,7 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
     if config.dstc7 is not None:
         folder = Path(config.dstc7).expanduser()
         exchanges = list(read_exchanges(folder, config.task_limit))
-        tasks.append(Task(RESPONDING, exchanges, read_asked(folder)[: config.task_limit]))
+        tasks.append(Task(RESPONDING, exchanges, read_test_contexts(folder)[: config.task_limit]))
     if config.task_limit is not None and tasks:
         notes.append(
             f"Each dialogue task was trained and tested on at most {config.task_limit:,} examples each, so results are "

@@ -78,7 +78,7 @@ def test_what_fills_other_slots_is_the_same_for_all_groups() -> None:
 def test_what_cannot_be_asked_is_left_out_with_the_reason(text: str, reason: str) -> None:
     made = asked("He left.", text, axes=("gender",))
     assert made.left_out.select("base", "axis", "reason").rows() == [("row-2", "gender", reason)]
-    assert reason in made.told()[0] and text in made.told()[0]
+    assert reason in made.describe_notes()[0] and text in made.describe_notes()[0]
 
 
 def test_groups_that_are_spoken_of_together_are_left_out() -> None:

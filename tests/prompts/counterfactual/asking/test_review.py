@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.prompts.counterfactual import asked_about, read_own, read_review, write_review
-from evenhand.prompts.counterfactual.asking.review import quoted, unquoted
+from evenhand.prompts.counterfactual.asking.review import escape_formulas, unescape_formulas
 from evenhand.schema import DataError
 
 OWN = pl.DataFrame(
@@ -46,7 +46,7 @@ def test_a_review_that_a_spreadsheet_saved_as_windows_1252_is_read(tmp_path: Pat
     path.write_bytes(text.encode("cp1252"))
     found = read_review(path)
     assert found.frame.equals(asked.frame)
-    assert "review.csv: Read as Windows-1252, as line 2 is not UTF-8." in found.told()
+    assert "review.csv: Read as Windows-1252, as line 2 is not UTF-8." in found.describe_notes()
 
 
 def test_own_prompts_in_windows_1252_are_read_and_noted(tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_no_cell_is_a_formula(review: Path) -> None:
 @given(st.lists(st.text(alphabet="'=+-@\t\ra")))
 def test_quoting_is_undone_whatever_a_cell_holds(cells: list[str]) -> None:
     series = pl.Series("x", cells, pl.String)
-    assert unquoted(quoted(series)).to_list() == cells
-    assert not [cell for cell in quoted(series) if cell[:1] in tuple("=+-@\t\r")]
+    assert unescape_formulas(escape_formulas(series)).to_list() == cells
+    assert not [cell for cell in escape_formulas(series) if cell[:1] in tuple("=+-@\t\r")]
 
 
 def test_rows_that_are_deleted_or_not_kept_are_not_asked(review: Path) -> None:
@@ -82,7 +82,7 @@ def test_rows_that_are_deleted_or_not_kept_are_not_asked(review: Path) -> None:
     found = read_review(rewritten(review, change))
     assert set(found.frame.filter(axis="gender")["base"]) == {"c"}
     assert found.left_out.select("base", "axis").rows() == [("a", "gender"), ("b", "gender")]
-    assert "only one of its groups is left" in found.told()[0]
+    assert "only one of its groups is left" in found.describe_notes()[0]
 
 
 def test_an_edited_text_is_no_longer_the_users_own_wording(review: Path) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from evenhand.prompts.counterfactual.changes import Change
 from evenhand.prompts.counterfactual.contradictions import contradiction
 from evenhand.prompts.counterfactual.engine import Counterfactuals
-from evenhand.prompts.counterfactual.vocabulary import name_origins, names_by_origin, words_of
+from evenhand.prompts.counterfactual.vocabulary import name_origins, names_by_origin, split_descriptors
 from evenhand.schema import UsageError, unknown_name
 
 GENDER, NAMES = "gender", "name"
@@ -73,12 +73,12 @@ class Axis:
         return self.name not in (GENDER, NAMES)
 
 
-def axis_of(words: str) -> Axis:
+def parse_axis(words: str) -> Axis:
     """Return an axis from the user's text: `religion`, or with its groups, `religion:Christian/Muslim`.
 
     Raises UsageError for an unknown axis or group, and for fewer than two groups.
 
-    >>> axis_of("religion:muslim/Jewish").groups
+    >>> parse_axis("religion:muslim/Jewish").groups
     ('Muslim', 'Jewish')
     """
     name, colon, listed = words.strip().partition(":")
@@ -98,7 +98,7 @@ def axis_of(words: str) -> Axis:
 
 def _group(axis: Axis, word: str) -> str:
     if axis.of_lexicon:
-        return words_of(axis.name, word, ())[0][0] if word not in axis.groups else word
+        return split_descriptors(axis.name, word, ())[0][0] if word not in axis.groups else word
     short = {group.removesuffix(" names").lower(): group for group in axis.groups}
     short |= {spelt: group for group, spelt in GENDERS.items()} if axis.name == GENDER else {}
     key = word.lower().replace("_", " ").removesuffix(" names")
@@ -112,7 +112,7 @@ def _engine(axis: str, target: str, source: tuple[str, ...] | None = None) -> Co
     return Counterfactuals(axis, target=target, source=source)
 
 
-def listed(changes: Iterable[Change]) -> str:
+def describe_changes(changes: Iterable[Change]) -> str:
     """Return changes as a short text for reviewers."""
     return "; ".join(f"{change.before} > {change.after}" for change in changes if change.rule != "article")
 
@@ -137,7 +137,7 @@ def by_gender(text: str, axis: Axis) -> list[Version]:
             group,
             made[group].text,
             group not in changed,
-            changes=listed(made[group].changes),
+            changes=describe_changes(made[group].changes),
             contradiction=contradiction(made[group].text, made[group].changes, GENDERS[group]),
         )
         for group in axis.groups
@@ -151,7 +151,7 @@ def about_gender(text: str, group: str) -> str:
     return _engine(GENDER, GENDERS[group]).of(text).text
 
 
-def genders_of(text: str) -> tuple[int, ...]:
+def find_genders(text: str) -> tuple[int, ...]:
     """Return the genders that a text mentions: 0 for women, 1 for men; both if it mentions neither."""
     female, male = (bool(places(_engine(GENDER, target).of(text).changes)) for target in ("male", "female"))
     return (0,) if female and not male else (1,) if male and not female else (0, 1)
@@ -160,7 +160,7 @@ def genders_of(text: str) -> tuple[int, ...]:
 def by_name(text: str, axis: Axis, number: int) -> list[Version]:
     """Return versions of a text with its first names replaced by those of each origin, with the same gender.
 
-    number: index of the prompt, which determines the names (see `block_of`).
+    number: index of the prompt, which determines the names (see `name_block`).
     """
     found: dict[int, Change] = {}
     # each call keeps the names of its target, so two calls together find all names
@@ -169,11 +169,11 @@ def by_name(text: str, axis: Axis, number: int) -> list[Version]:
     if not found:
         return []
     spans = [found[start] for start in sorted(found)]
-    own = [_known(change.before) for change in spans]
+    own = [_strip_after_name(change.before) for change in spans]
     people = list(dict.fromkeys(name.lower() for name in own))
     known = [name_origins()[name] for name in people]
     origins = {origin for origin, _ in known}
-    unit, first = block_of(number)
+    unit, first = name_block(number)
     versions = []
     for group in axis.groups:
         origin = ORIGIN_OF[group]
@@ -188,31 +188,31 @@ def by_name(text: str, axis: Axis, number: int) -> list[Version]:
             if set(map(str.lower, chosen.values())) & set(people):
                 continue
             told = "; ".join(f"{name} > {chosen[name.lower()]}" for name in dict.fromkeys(own))
-            made = _renamed(text, spans, own, chosen)
+            made = _replace_names(text, spans, own, chosen)
             versions.append(Version(group, made, False, ", ".join(chosen.values()), unit, told))
     return versions
 
 
-def block_of(number: int) -> tuple[str, int]:
+def name_block(number: int) -> tuple[str, int]:
     """Return the sampling unit of a prompt, and the position of its first name in the lists, from the prompt's index.
 
     The pairs of names are used in blocks of SHARED. Prompts of the same block are one unit, so that the effect of a
     single name is not mistaken for an effect of its group.
 
-    >>> block_of(3), block_of(13)
+    >>> name_block(3), name_block(13)
     (('names 4', 6), ('names 4', 6))
     """
     block = number % (min(map(len, names_by_origin().values())) // SHARED)
     return f"names {block + 1}", block * SHARED
 
 
-def _known(before: str) -> str:
+def _strip_after_name(before: str) -> str:
     """Return the name in a replaced string, without what is attached to it ("Charles'")."""
     match = KNOWN_NAME.match(before)
     return match[0] if match else before
 
 
-def _renamed(text: str, spans: Sequence[Change], own: Sequence[str], chosen: dict[str, str]) -> str:
+def _replace_names(text: str, spans: Sequence[Change], own: Sequence[str], chosen: dict[str, str]) -> str:
     pieces, done = [], 0
     for change, name in zip(spans, own, strict=True):
         new = chosen[name.lower()]
@@ -227,7 +227,7 @@ def by_descriptor(text: str, axis: Axis) -> list[Version]:
     """Return a text about a group of the lexicon, and the same text about the other groups."""
     made, own = {}, {}
     for group in axis.groups:
-        mine, others = words_of(axis.name, group, axis.groups)
+        mine, others = split_descriptors(axis.name, group, axis.groups)
         made[group] = _engine(axis.name, group, others).of(text)
         other = next(one for one in axis.groups if one != group)
         own[group] = places(_engine(axis.name, other, mine).of(text).changes)
@@ -241,6 +241,6 @@ def by_descriptor(text: str, axis: Axis) -> list[Version]:
         if places(made[group].changes) | own[group] != everywhere:
             raise LeftOut(f"the rules cannot rewrite it for {group}")
     return [
-        Version(group, made[group].text, group in spoken_of, changes=listed(made[group].changes))
+        Version(group, made[group].text, group in spoken_of, changes=describe_changes(made[group].changes))
         for group in axis.groups
     ]

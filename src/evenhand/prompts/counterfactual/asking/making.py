@@ -17,12 +17,12 @@ from evenhand.prompts.counterfactual.asking.axes import (
     LeftOut,
     Version,
     about_gender,
-    axis_of,
-    block_of,
     by_descriptor,
     by_gender,
     by_name,
-    genders_of,
+    find_genders,
+    name_block,
+    parse_axis,
 )
 from evenhand.prompts.counterfactual.asking.slots import (
     AS_NOUN,
@@ -30,12 +30,12 @@ from evenhand.prompts.counterfactual.asking.slots import (
     LEXICON_AXES,
     NAME,
     OF_GENDER,
-    filled,
-    gendered,
+    fill_slots,
+    find_slots,
+    has_gender_slot,
     of_gender,
-    slots_in,
 )
-from evenhand.prompts.counterfactual.vocabulary import names_by_origin, noun_of
+from evenhand.prompts.counterfactual.vocabulary import names_by_origin, person_noun
 from evenhand.schema import DataError, UsageError, checked
 
 EACH = 4
@@ -65,7 +65,7 @@ class AskedPrompts:
     notes: tuple[str, ...] = ()
     """Sentences on what was guessed to read the file."""
 
-    def told(self) -> list[str]:
+    def describe_notes(self) -> list[str]:
         """Return the notes on the file, and one sentence per axis and reason on the prompts that were left out."""
         counted = self.left_out.group_by("axis", "reason", maintain_order=True).agg(
             "base", pl.col("base_text").first()
@@ -127,7 +127,7 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
     >>> made.told()
     ['gender: 1 of 2 prompts is not asked, because it mentions nobody of this axis (b: It rained.).']
     """
-    wanted = [axis_of(words) for words in axes]
+    wanted = [parse_axis(words) for words in axes]
     if not wanted or len({axis.name for axis in wanted}) < len(wanted):
         raise UsageError(
             f"Invalid axes: {', '.join(axes) or 'none'}.", f"Give each axis once: {', '.join(COMPARED)}."
@@ -176,22 +176,22 @@ def with_ids(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _versions(text: str, axis: Axis, number: int, where: str) -> list[Version]:
     """Return the versions of a text on an axis. number: number of earlier prompts that are used on the axis."""
-    slots = slots_in(text, where)
+    slots = find_slots(text, where)
     if not slots:
-        return _found(text, axis, number)
+        return _find_versions(text, axis, number)
     if DESCRIPTOR in slots and not axis.of_lexicon:
         raise LeftOut("its slot {descriptor} belongs to other axes")
-    own_slots = {slot for slot in slots if gendered([slot])} if axis.name == GENDER else slots & {NAME}
+    own_slots = {slot for slot in slots if has_gender_slot([slot])} if axis.name == GENDER else slots & {NAME}
     if axis.of_lexicon:
         own_slots = slots & {axis.name, DESCRIPTOR}
-    named, genders = NAME in slots, genders_of(text)
+    named, genders = NAME in slots, find_genders(text)
     turns = (SHARED * len(genders) if axis.name == NAMES else EACH) if named else 1
     versions: list[Version] = []
     for turn in range(turns):
         gender, within = genders[turn % len(genders)], turn // len(genders)
         if not own_slots:
             values = _values(axis, "", number, turn, gender, within)
-            told = _told(values, slots)
+            told = _describe_slots(values, slots)
             versions += [
                 replace(
                     one,
@@ -199,26 +199,28 @@ def _versions(text: str, axis: Axis, number: int, where: str) -> list[Version]:
                     names=one.names or (values[NAME] if named else ""),
                     changes="; ".join(part for part in (told, one.changes) if part),
                 )
-                for one in _found(filled(text, values), axis, number)
+                for one in _find_versions(fill_slots(text, values), axis, number)
             ]
             continue
-        unit = unit_of(axis.name, number) if named else ""
+        unit = sampling_unit(axis.name, number) if named else ""
         for group in axis.groups:
             values = _values(axis, group, number, turn, gender, within)
-            made = filled(text, values)
+            made = fill_slots(text, values)
             made = about_gender(made, group) if axis.name == GENDER else made
             versions.append(
-                Version(group, made, False, values[NAME] if named else "", unit, _told(values, slots))
+                Version(
+                    group, made, False, values[NAME] if named else "", unit, _describe_slots(values, slots)
+                )
             )
     return versions
 
 
-def unit_of(axis: str, number: int) -> str:
+def sampling_unit(axis: str, number: int) -> str:
     """Return the sampling unit of a prompt with a slot for a name: all prompts with the same
     names, if groups differ in names.
     """
     if axis == NAMES:
-        return block_of(number)[0]
+        return name_block(number)[0]
     return f"names {number % (_pairs() // EACH) + 1}" if axis == GENDER else ""
 
 
@@ -234,28 +236,28 @@ def _values(axis: Axis, group: str, number: int, turn: int, gender: int, within:
     if axis.name == GENDER and group:
         gender = list(GENDERS).index(group)
     if axis.name == NAMES and group:
-        names, place = lists[ORIGIN_OF[group]], block_of(number)[1] + within
+        names, place = lists[ORIGIN_OF[group]], name_block(number)[1] + within
     else:
         pair = (number * EACH + turn) % _pairs()
         names, place = list(lists.values())[pair % len(lists)], pair // len(lists)
     values = {NAME: names[place][gender], **of_gender(gender)}
     for other in LEXICON_AXES:
         values[other] = COMPARED[other][(number + turn) % len(COMPARED[other])]
-        values[f"{other}{AS_NOUN}"] = noun_of(other, values[other])
+        values[f"{other}{AS_NOUN}"] = person_noun(other, values[other])
     if axis.of_lexicon and group:
-        noun = noun_of(axis.name, group)
+        noun = person_noun(axis.name, group)
         values |= {axis.name: group, DESCRIPTOR: group}
         values |= {f"{axis.name}{AS_NOUN}": noun, f"{DESCRIPTOR}{AS_NOUN}": noun}
     return values
 
 
-def _found(text: str, axis: Axis, number: int) -> list[Version]:
+def _find_versions(text: str, axis: Axis, number: int) -> list[Version]:
     if axis.name == GENDER:
         return by_gender(text, axis)
     return by_name(text, axis, number) if axis.name == NAMES else by_descriptor(text, axis)
 
 
-def _told(values: Mapping[str, str], slots: frozenset[str]) -> str:
+def _describe_slots(values: Mapping[str, str], slots: frozenset[str]) -> str:
     order = [NAME, *OF_GENDER, DESCRIPTOR, *LEXICON_AXES]
     return "; ".join(f"{{{slot}}} > {values[slot]}" for slot in order if slot in slots and slot in values)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.prompts.counterfactual.asking.slots import slots_in
+from evenhand.prompts.counterfactual.asking.slots import find_slots
 from evenhand.prompts.counterfactual.tables import read_texts
 from evenhand.prompts.own_files import require_columns, text_column, without_flags
 from evenhand.schema import DataError, checked
@@ -49,7 +49,7 @@ def read_own(path: Path | str, notes: list[str] | None = None) -> pl.DataFrame:
         )
     texts = checked_texts(frame, path)
     for row, text in enumerate(texts, 1):
-        slots_in(text, f"{path}, row {row}")  # a misspelt one is an error
+        find_slots(text, f"{path}, row {row}")  # a misspelt one is an error
     if "prompt_id" in frame.columns:
         base = text_column(frame, "prompt_id", path).str.strip_chars()
         if (wrong := (base.is_null() | (base == "") | base.is_duplicated()).arg_true()).len():

@@ -38,13 +38,13 @@ def write_review(path: Path, asked: AskedPrompts) -> Path:
         )
     frame = asked.frame.drop("prompt_id").select(pl.lit("yes").alias("keep"), pl.all())
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    return write_table(path, frame.with_columns(quoted(frame[name]) for name in texts), "csv")
+    return write_table(path, frame.with_columns(escape_formulas(frame[name]) for name in texts), "csv")
 
 
-def quoted(cells: pl.Series) -> pl.Series:
+def escape_formulas(cells: pl.Series) -> pl.Series:
     """Return cells with an apostrophe before what a spreadsheet would compute.
 
-    >>> quoted(pl.Series(["=1+1", "Is it?"])).to_list()
+    >>> escape_formulas(pl.Series(["=1+1", "Is it?"])).to_list()
     ["'=1+1", 'Is it?']
     """
     return pl.Series(
@@ -52,8 +52,8 @@ def quoted(cells: pl.Series) -> pl.Series:
     )
 
 
-def unquoted(cells: pl.Series) -> pl.Series:
-    """Return cells without the apostrophes that `quoted` added."""
+def unescape_formulas(cells: pl.Series) -> pl.Series:
+    """Return cells without the apostrophes that `escape_formulas` added."""
     return pl.Series(
         cells.name,
         [cell[1:] if cell and cell[0] == "'" and FORMULA.match(cell) else cell for cell in cells],
@@ -81,7 +81,7 @@ def read_review(path: Path | str) -> AskedPrompts:
     require_columns(frame, ["base", "axis", "group", "original", "text"], path, REVIEW_FORMAT)
     if path.suffix.lower() == ".csv":
         frame = frame.with_columns(
-            unquoted(frame[name]) for name in frame.columns if frame[name].dtype == pl.String
+            unescape_formulas(frame[name]) for name in frame.columns if frame[name].dtype == pl.String
         )
     frame = frame.with_columns(
         text=checked_texts(frame, path), original=booleans(frame["original"], path, _WORDS)

@@ -24,12 +24,12 @@ LEXICON_AXES = tuple(axis for axis in axes() if axis not in ("gender", "name_ori
 SLOTS = (NAME, *OF_GENDER, DESCRIPTOR, *LEXICON_AXES)
 
 
-def slots_in(text: str, where: str = "") -> frozenset[str]:
+def find_slots(text: str, where: str = "") -> frozenset[str]:
     """Return the known slots of a text, in lower case; other single braces are text.
 
     where: the row, for the message. Raises DataError for a slot that looks misspelt.
 
-    >>> sorted(slots_in("Dear {name}, {Pronoun} may find {this} in {{name}}."))
+    >>> sorted(find_slots("Dear {name}, {Pronoun} may find {this} in {{name}}."))
     ['name', 'pronoun']
     """
     found = set()
@@ -45,19 +45,19 @@ def slots_in(text: str, where: str = "") -> frozenset[str]:
     return frozenset(found)
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill_slots(text: str, values: Mapping[str, str]) -> str:
     """Return a text with filled slots; "a" and "an" are adapted, and a capitalised slot gets a capitalised word.
 
     values: words by slot; and by slot and AS_NOUN, the noun for a person of the group ("a {religion}." becomes "a
     Jew.").
 
-    >>> filled("Is a {religion} tenant late? {Pronoun} is.", {"religion": "atheist", "pronoun": "she"})
+    >>> fill_slots("Is a {religion} tenant late? {Pronoun} is.", {"religion": "atheist", "pronoun": "she"})
     'Is an atheist tenant late? She is.'
     """
 
     nouns = _slots_of_nouns(text)
 
-    def put(found: re.Match[str]) -> str:
+    def replacement(found: re.Match[str]) -> str:
         before, space, slot = found.groups()
         value = values.get(slot.lower())
         if value is None:
@@ -72,7 +72,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
         needed = article(value)
         return f"{needed.capitalize() if before[0].isupper() else needed}{space}{value}"
 
-    return FILLED.sub(put, text)
+    return FILLED.sub(replacement, text)
 
 
 def _slots_of_nouns(text: str) -> frozenset[int]:
@@ -93,6 +93,6 @@ def of_gender(gender: int) -> dict[str, str]:
     return {slot: words[gender] for slot, words in OF_GENDER.items()}
 
 
-def gendered(slots: Collection[str]) -> bool:
+def has_gender_slot(slots: Collection[str]) -> bool:
     """Return whether any of the slots depends on gender."""
     return bool({NAME, *OF_GENDER} & set(slots))
