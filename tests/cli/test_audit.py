@@ -346,7 +346,7 @@ def test_errors_name_flags_that_the_audit_has():
 
     from evenhand.cli.app import app
     from evenhand.studies.audit import AuditConfig
-    from evenhand.studies.options import FLAGS
+    from evenhand.study import FLAGS
 
     flags = {flag for parameter in get_command(app).commands["audit"].params for flag in parameter.opts}
     assert set(FLAGS.values()) <= flags

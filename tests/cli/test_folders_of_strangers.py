@@ -12,8 +12,8 @@ from evenhand.classifiers.loading import BACKENDS
 from evenhand.schema import ResumeRefused, UsageError
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.result import audit, resume
-from evenhand.studies.audit.trust import GOOGLE, SERVICES, Asked, asked_by, check_addresses
 from evenhand.studies.before_after.result import before_after
+from evenhand.study.trust import GOOGLE, SERVICES, Asked, asked_by, check_addresses
 from tests.helpers.loopback_server import LoopbackServer
 
 SECRET, VARIABLE = "wJalrXUtnFEMI-secret", "AWS_SECRET_ACCESS_KEY"

@@ -332,7 +332,8 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
 )
 def test_yaml_whose_values_cannot_be_read_is_invalid_yaml(tmp_path: Path, text: str) -> None:
     from evenhand.annotation.analysis.rules import rule_set
-    from evenhand.studies.audit.options import assign, read_config
+    from evenhand.studies.audit.options import read_config
+    from evenhand.study.sources import assign
 
     with pytest.raises(yaml.YAMLError):
         parse_yaml(text)

@@ -58,8 +58,8 @@ def calibrate(
       evenhand calibrate rates --full -o runs/calibration
     """
     from evenhand.schema import UsageError
-    from evenhand.studies import validated
     from evenhand.studies.calibration import CalibrationOptions, calibrate_with
+    from evenhand.study import validated
 
     if quick and full:
         raise UsageError("`--quick` and `--full` cannot be combined.", "Use one of them.")

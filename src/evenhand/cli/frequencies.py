@@ -138,8 +138,6 @@ def frequencies(
         locals(), "output", "trust_addresses", "plan", "join", "settings", "terms", "pairs", "as_published"
     )
     from evenhand.schema import UsageError
-    from evenhand.studies import validated
-    from evenhand.studies.audit import assign
     from evenhand.studies.frequencies import (
         FrequencyOptions,
         frequencies_with,
@@ -148,6 +146,7 @@ def frequencies(
         local_folder,
         resumed,
     )
+    from evenhand.study import assign, validated
 
     asked |= {
         "terms": _split("--terms", terms),

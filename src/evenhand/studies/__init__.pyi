@@ -8,13 +8,6 @@ from .model_index import (
 from .model_options import (
     load_named_model as load_named_model,
 )
-from .options import (
-    MeasuringOptions as MeasuringOptions,
-    Options as Options,
-    Seed as Seed,
-    SeedOptions as SeedOptions,
-    validated as validated,
-)
 from .pictured import (
     picture_of as picture_of,
 )

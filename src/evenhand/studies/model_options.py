@@ -8,7 +8,7 @@ from pydantic import field_validator
 from evenhand.models import LanguageModel
 from evenhand.runs import RUNS, RunDirectory
 from evenhand.schema import DataError, ModelError, UsageError, is_a, is_file, is_folder
-from evenhand.studies.options import Count, Options
+from evenhand.study import Count, Options
 from evenhand.weights import check_device
 
 Loaded = TypeVar("Loaded")

@@ -13,7 +13,7 @@ from evenhand.models.served import is_address
 from evenhand.runs.cluster import Pool, Recipe, RemoteModel, check_place, load_remote_model, start_workers
 from evenhand.schema import UsageError
 from evenhand.studies.model_options import ModelOptions, load_named_model
-from evenhand.studies.options import Count, Options
+from evenhand.study import Count, Options
 
 
 class PlaceOptions(Options):

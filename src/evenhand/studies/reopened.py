@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from evenhand.reports import BIASED, NOT_DETECTED, NOT_MEASURABLE
 from evenhand.schema import DataError, is_file, read_json
-from evenhand.studies.options import problems
+from evenhand.study import problems
 
 if TYPE_CHECKING:
     from evenhand.studies.audit import Run

@@ -16,7 +16,7 @@ from evenhand.studies.audit.classifiers import ClassifierShelf
 from evenhand.studies.audit.conduct import told_whole
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.selection import Available, Wanted, prepared, select
-from evenhand.studies.audit.trust import check_addresses, files_of
+from evenhand.study.trust import check_addresses, files_of
 
 PERSONAS = "your persona: i am kind.\nyour persona: i cook.\n"
 SENTENCE = "your persona: i am kind.\nyour persona: i cook.\n"

@@ -23,7 +23,7 @@ from evenhand.studies.audit import audit
 from evenhand.studies.frequencies import FrequencyOptions
 from evenhand.studies.frequencies.conduct import conduct, go_on, planned, probe
 from evenhand.studies.frequencies.record import stored_options
-from evenhand.studies.options import validated
+from evenhand.study import validated
 
 SHE = ("she", "her", "hers", "herself")
 

@@ -2,7 +2,7 @@
 
 from pydantic import Field, field_validator
 
-from evenhand.studies import Options, Seed
+from evenhand.study import Options, Seed
 
 STUDY, PUBLISHED, NONE = "study", "published", "none"
 """Named sets of exclusion rules; any other value is a file."""

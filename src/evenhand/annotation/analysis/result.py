@@ -15,7 +15,8 @@ from evenhand.annotation.analysis.terminal import render_terminal
 from evenhand.annotation.analysis.verdicts import headlines, summary
 from evenhand.annotation.exports import read_export
 from evenhand.schema import VERSION, as_json, checked_kinds
-from evenhand.studies import StudyResult, validated
+from evenhand.studies import StudyResult
+from evenhand.study import validated
 
 FORMAT = 1
 

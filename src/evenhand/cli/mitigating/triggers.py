@@ -100,8 +100,8 @@ def search_trigger(
       evenhand audit gpt2 --mitigate trigger=trigger.json
     """
     given = stated(options_of(locals(), "output"))
-    from evenhand.studies import validated
     from evenhand.studies.search_trigger import TriggerSearch, search_trigger_with
+    from evenhand.study import validated
 
     def report_sweep(row: dict[str, Any]) -> None:
         say(

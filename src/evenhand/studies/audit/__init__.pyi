@@ -2,7 +2,6 @@ from .asked.talking import (
     told_alike as told_alike,
 )
 from .classifiers import (
-    MODEL_ROLE as MODEL_ROLE,
     ClassifierShelf as ClassifierShelf,
     check_roles as check_roles,
     named_by_role as named_by_role,
@@ -42,8 +41,6 @@ from .options import (
     AskingOptions as AskingOptions,
     AuditConfig as AuditConfig,
     LabellingOptions as LabellingOptions,
-    ToleranceOptions as ToleranceOptions,
-    assign as assign,
     read_config as read_config,
     stored_config as stored_config,
 )
@@ -71,10 +68,7 @@ from .terminal import (
 )
 from .trust import (
     asked_names as asked_names,
-    check_addresses as check_addresses,
-    check_code as check_code,
     check_options_file as check_options_file,
-    files_of as files_of,
 )
 from .view import (
     ViewedResult as ViewedResult,

@@ -29,9 +29,7 @@ from evenhand.schema import (
     unknown_name,
 )
 from evenhand.studies.missing_classifiers import ClassifierMissing
-
-MODEL_ROLE = "perplexity"
-"""Role of classifiers that are language models (perplexity). They are named like models."""
+from evenhand.study import MODEL_ROLE
 
 
 def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:

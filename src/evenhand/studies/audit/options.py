@@ -9,18 +9,21 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from evenhand.benchmarks import SelfChatDecoding
 from evenhand.models import PRESETS
 from evenhand.models.dialogue import DialogueOptions
-from evenhand.schema import DataError, ResumeRefused, UsageError, parse_yaml
+from evenhand.schema import ResumeRefused, UsageError
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import (
+from evenhand.studies.placing import PlaceOptions
+from evenhand.study import (
     Count,
     MeasuringOptions,
     Options,
     SeedOptions,
+    ToleranceOptions,
+    assign,
     problems,
+    read_options_file,
     unknown_value,
     validated,
 )
-from evenhand.studies.placing import PlaceOptions
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors", "on", "workers"})
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
@@ -134,15 +137,6 @@ class LabellingOptions(Options):
     """Classifiers that replace the published ones, by role (toxicity, regard, ...)."""
 
 
-class ToleranceOptions(Options):
-    """Options for failed rows."""
-
-    error_threshold: float = Field(default=0.05, ge=0, le=1)
-    """Share of failed rows (0 to 1) above which a study ends with exit code 3."""
-    retry_errors: bool = False
-    """When resuming, repeat requests for which the model failed or ran out of memory. Requests that failed because of
-    their text are not repeated.
-    """
 
 
 # Fields are ordered by bases from right to left, so the model comes first.
@@ -215,7 +209,7 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
     >>> read_config(None, ["margin=0.1", "data.holisticbias=/tmp/hb"], {"model": "gpt2"}).data
     {'holisticbias': '/tmp/hb'}
     """
-    options: dict[str, Any] = _from_file(file) if file else {}
+    options: dict[str, Any] = read_options_file(file) if file else {}
     sources = dict.fromkeys(map(str, options), str(file))
     for setting in settings:
         assign(options, setting)
@@ -229,79 +223,3 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
             "(--config).",
         )
     return validated(AuditConfig, options, {name: sources[name] for name in sources.keys() - flags.keys()})
-
-
-def _from_file(file: Path) -> dict[str, Any]:
-    import yaml
-
-    if file.exists() and not file.is_file():
-        raise DataError(f"{file} is not a file.", "Give a YAML file: --config FILE")
-    try:
-        content = _parsed(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(
-            f"The configuration file {file} cannot be read: {error.strerror}.",
-            "Give a YAML file: --config FILE",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{file} is not UTF-8 text: {error.reason} at byte {error.start}.",
-            "Expected a YAML file with lines such as `suite: quick`.",
-        ) from error
-    except yaml.YAMLError as error:
-        raise DataError(_invalid_yaml(file, error), "Expected lines such as `suite: quick`.") from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise DataError(f"{file} does not contain options.", "Expected lines such as `suite: quick`.")
-    return content
-
-
-def _invalid_yaml(file: Path, error: Exception) -> str:
-    mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
-    if mark is None:
-        return f"{file}: invalid YAML: {error}."
-    what = ", ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None))))
-    return f"{file}, line {mark.line + 1}, column {mark.column + 1}: invalid YAML: {what}."
-
-
-def _parsed(text: str) -> Any:
-    """Return the value of a YAML text; raises yaml.YAMLError also if a name occurs twice."""
-    import yaml
-
-    class EachOnce(yaml.SafeLoader):
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            for key in keys:
-                if key.tag == "tag:yaml.org,2002:bool":
-                    key.tag = "tag:yaml.org,2002:str"  # YAML reads the option name `on` as true
-            names = [key.value for key in keys]
-            if twice := [key for key, _ in node.value if names.count(key.value) > 1]:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {twice[-1].value!r} occurs twice", twice[-1].start_mark
-                )
-            return super().construct_mapping(node, deep)
-
-    return parse_yaml(text, EachOnce)
-
-
-def assign(options: dict[str, Any], setting: str) -> None:
-    """Set an option from `--set`: `name=value`, the value as YAML. Raises UsageError for anything else."""
-    import yaml
-
-    name, equals, value = setting.partition("=")
-    if not equals or not name:
-        raise UsageError(f"`--set` expects name=value, got {setting!r}.", "For example: --set margin=0.1")
-    *path, last = name.split(".")
-    place = options
-    for step in path:
-        place = place.setdefault(step, {})
-        if not isinstance(place, dict):
-            raise UsageError(f"`--set {setting}`: {step} is a single value and has no part {last!r}.")
-    try:
-        place[last] = _parsed(value)
-    except yaml.YAMLError as error:
-        raise UsageError(
-            f"`--set {setting}`: {value!r} is not a valid YAML value: {getattr(error, 'problem', error)}.",
-            "Quote text with special characters: --set 'data.stereoset=\"[old] data\"'.",
-        ) from error

@@ -15,9 +15,9 @@ from evenhand.studies.audit.classifiers import (
 )
 from evenhand.studies.audit.conduct import measure_run, note_session
 from evenhand.studies.audit.options import AuditConfig, stored_config
-from evenhand.studies.audit.trust import check_addresses
 from evenhand.studies.missing_classifiers import forgotten_classifier
 from evenhand.studies.placing import PlaceOptions, placed
+from evenhand.study import check_addresses
 from evenhand.weights import check_device
 
 RESCORED = "Judged anew: "
@@ -84,7 +84,7 @@ def rescore_run(
         Classify texts again for which a classifier failed.
     trust_addresses : bool
         Use servers that only the folder names, for roles that are not classified yet (see
-        `evenhand.studies.audit.trust`).
+        `evenhand.study.trust`).
 
     Raises
     ------

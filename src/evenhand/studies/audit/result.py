@@ -30,8 +30,8 @@ from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.rescoring import rescore_run
 from evenhand.studies.audit.trust import resumed_config
 from evenhand.studies.audit.view import ViewedResult, benchmark_view
-from evenhand.studies.options import validated
 from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
+from evenhand.study import validated
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,143 +4,21 @@ Both may come from another person. The user must therefore confirm these actions
 code, using a server, opening a file of responses, and sending the text of a file elsewhere to a service.
 """
 
-import ipaddress
-import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evenhand.benchmarks import load_benchmark
-from evenhand.classifiers import file_kind
 from evenhand.models import LanguageModel
-from evenhand.models.served import (
-    OPENAI_KEY,
-    api_key,
-    is_address,
-    split_address,
-)
 from evenhand.runs import RunDirectory
-from evenhand.schema import ModelError, ResumeRefused, UsageError, is_file, split_options, split_value
-from evenhand.services import LOCAL, address_parts
-from evenhand.studies.audit.classifiers import MODEL_ROLE, named_by_role
+from evenhand.schema import ModelError, ResumeRefused, UsageError
+from evenhand.services import LOCAL
+from evenhand.studies.audit.classifiers import named_by_role
 from evenhand.studies.audit.conduct import check_options
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
 from evenhand.studies.audit.selection import wanted_benchmarks
 from evenhand.studies.model_options import load_named_model
-
-OPENAI, GOOGLE = "api.openai.com", "commentanalyzer.googleapis.com"
-SERVICES: dict[str, tuple[str, str, str]] = {
-    "perspective": (f"https://{GOOGLE}", GOOGLE, "PERSPECTIVE_API_KEY"),
-    "moderation": (f"https://{OPENAI}", OPENAI, OPENAI_KEY),
-    "llm-judge": ("", OPENAI, OPENAI_KEY),
-}
-"""By classifier: where it asks by default ("" where the user's own environment says it), the official host, and the
-variable that holds the official host's key."""
-HTTPS_PORT = 443
-MEND = (
-    "If you trust it, add --trust-addresses. Or name it again: the classifier (--classifier ROLE=NAME), the mitigation "
-    "(--mitigate ...), the file (--prompts ...), or the model with all its options and the folder (-o)."
-)
-FILES = ("prompts", "neutral", "personas", "classifier_error")
-"""Options that name a file."""
-TEXTS = ("prefix", "instruction")
-"""Mitigations whose value is a text or one of evenhand's names, even if a file has that name."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Server behind a name.
-
-    ``host`` is as in the URL. ``variable`` is that of the key it would get, or "" if none is set. ``safe`` is True for
-    an official service with its own key, and for this machine without a key.
-    """
-
-    host: str
-    variable: str
-    safe: bool
-
-
-def check_code(where: Path, stored: bool, given: bool) -> None:
-    """Raise ResumeRefused if only a folder, not the user, allows the code of its model to run.
-
-    `where` is the folder or options file, `stored` its `trust_remote_code`, and `given` the user's present value.
-    """
-    if stored and not given:
-        raise ResumeRefused(
-            f"The model of {where} contains Python code. {_kind(where).capitalize()} alone is not permission to "
-            "run it.",
-            "Read the code. If you trust it, add --trust-remote-code.",
-        )
-
-
-def check_addresses(
-    where: Path,
-    stored: Iterable[str],
-    *,
-    mitigations: Iterable[str] = (),
-    files: Mapping[str, str] | None = None,
-    named: Iterable[str] = (),
-    trusted: bool = False,
-) -> None:
-    """Raise ResumeRefused if resuming a folder would use a server or private file that only the folder names.
-
-    Official services with their own key, servers on this machine without a key, and files in the folder are always
-    allowed. So are files that no service would read.
-
-    Parameters
-    ----------
-    where
-        The folder, or an options file.
-    stored
-        Names of stored models and classifiers that would be loaded.
-    mitigations
-        Stored mitigations, as in `--mitigate`.
-    files
-        Stored files that would be read, by option (`files_of`).
-    named
-        What the user names now, as NAME or ROLE=NAME.
-    trusted
-        True if the user trusts every URL and file in the folder.
-    """
-    if trusted:
-        return
-    stored = list(stored)
-    given = {part for value in named for part in (value, value.partition("=")[2])}
-    anew = [name for name in stored if name not in given]
-    for name in anew:
-        _check_server(where, name)
-    for name in anew:
-        if store := _store_of(name):
-            raise ResumeRefused(
-                f"Resuming {where} would open {store} as a store of responses and write to it. This path is stored "
-                f"in the {_kind(where).split()[-1]}, and you did not give it yourself.",
-                MEND,
-            )
-    if all(asked_by(name) is None for name in stored):
-        return
-    classifiers = [
-        name
-        for name in anew
-        if not is_address(name) and not file_kind(name) and not name.startswith(f"{MODEL_ROLE}:")
-    ]
-    texts = [(name, list(split_options(name, blank=False)[1].values())) for name in classifiers]
-    for words in mitigations:
-        name, value, options = split_value(words)
-        if words not in given and name not in TEXTS:
-            texts.append((words, [value or "", *options.values()]))
-    private = [(file, words) for words, values in texts for file in values if _is_private(file, where)]
-    private += [
-        (file, f"{name}={file}")
-        for name, file in (files or {}).items()
-        if _is_private(file, where, folders=True)
-    ]
-    for file, words in private:
-        raise ResumeRefused(
-            f"Resuming {where} would read {file}, and its text might be sent to a service. This path is stored in "
-            f"the {_kind(where).split()[-1]} as {words}, is outside of it, and you did not give it yourself.",
-            MEND,
-        )
+from evenhand.study import check_addresses, check_code, files_of
 
 
 def asked_names(config: AuditConfig) -> list[str]:
@@ -155,25 +33,6 @@ def asked_names(config: AuditConfig) -> list[str]:
         if judge.role not in config.classifiers
     ]
     return [config.model, *config.classifiers.values(), *published]
-
-
-def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[str, str]:
-    """Return files and folders whose text might reach a service, by option.
-
-    Parameters
-    ----------
-    named
-        Options that the user names now, which are left out.
-
-    Examples
-    --------
-    >>> files_of({"prompts": "a.csv", "neutral": "none", "data": {"bold": "b"}}, named=["prompts"])
-    {'data.bold': 'b'}
-    """
-    kept = {name: value for name, value in options.items() if name not in named and value}
-    files = {name: kept[name] for name in FILES if name in kept}
-    files |= {f"data.{name}": folder for name, folder in dict(kept.get("data", {})).items()}
-    return {name: file for name, file in files.items() if file != "none"}
 
 
 def check_options_file(
@@ -213,106 +72,6 @@ def check_options_file(
         named=named,
         trusted=trusted,
     )
-
-
-def _kind(where: Path) -> str:
-    return "a file" if is_file(where) else "a folder"
-
-
-def _check_server(where: Path, name: str) -> None:
-    asked = asked_by(name)
-    if asked is None or asked.safe:
-        return
-    key = f" with your key from {asked.variable}" if asked.variable else ""
-    raise ResumeRefused(
-        f"Resuming {where} would send requests to {asked.host}{key}. This URL is stored in the "
-        f"{_kind(where).split()[-1]}, and you did not give it yourself.",
-        MEND,
-    )
-
-
-def _store_of(name: str) -> str:
-    """Return the file of stored responses that a name has; "" if it has none or it is the user's own."""
-    bare = name.removeprefix(f"{MODEL_ROLE}:")
-    if is_address(bare):
-        return split_address(bare)[2].store or ""
-    if file_kind(bare):
-        return ""
-    store = split_options(bare, blank=False)[1].get("store", "")
-    return "" if store.lower() == "none" else store
-
-
-def _is_private(value: str, where: Path, *, folders: bool = False) -> bool:
-    """Return True if a text is the path of a file outside a folder (or outside that of a file), with links followed.
-
-    With `folders`, this includes folders outside, and folders in which a link leads outside.
-    """
-    folder = where.parent if is_file(where) else where
-    try:
-        candidates = {Path(value), Path(value).expanduser()} if value else set()
-        files = [path.resolve() for path in candidates if path.exists() and (folders or not path.is_dir())]
-        files += [
-            file.resolve() for path in files if path.is_dir() for file in path.rglob("*") if file.is_symlink()
-        ]
-    except (OSError, RuntimeError, ValueError):  # not a path: too long, an unknown user or a NUL character
-        return False
-    return any(not file.is_relative_to(folder.resolve()) for file in files)
-
-
-def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | None:
-    """Return the server that a model or classifier of this name uses; None without one.
-
-    `name` is as in `load_model` or `load_classifier`, including "perplexity:" before the name of a model. Raises
-    UsageError for options that cannot be read.
-
-    >>> asked_by("gpt2"), asked_by("http://localhost:8000/v1#gpt2", {})
-    (None, Asked(host='localhost:8000', variable='', safe=True))
-    >>> asked_by("https://example.org/v1#m?key=HOME", {"HOME": "/home/me"})
-    Asked(host='example.org', variable='HOME', safe=False)
-    """
-    name = name.removeprefix(f"{MODEL_ROLE}:")
-    if is_address(name):
-        base, _, options = split_address(name)
-        variable = options.key
-        if not variable:
-            key, default = api_key(base, options, environment)
-            variable = default if key else ""
-        return _asked(base, variable, OPENAI, OPENAI_KEY)
-    if file_kind(name):
-        return None
-    bare, given = split_options(name, blank=False)
-    if bare in SERVICES:
-        usual, host, own = SERVICES[bare]
-        address, named = given.get("url", usual), given.get("key_variable", "")
-        variable = named or (own if environment.get(own) else "")
-        if not address:  # the user's own $OPENAI_BASE_URL, with the key that goes with it
-            return Asked("$OPENAI_BASE_URL", variable, safe=named in ("", own))
-        return _asked(address, variable, host, own)
-    for value in given.values():  # options of another package's classifier, whose keys are unknown
-        if is_address(value.lower()):
-            return Asked(address_parts(value).netloc, "", safe=False)
-    return None
-
-
-def _asked(address: str, variable: str, official: str, its_own: str) -> Asked:
-    parts = address_parts(address)
-    if (
-        parts.scheme == "https"
-        and parts.hostname == official
-        and variable in ("", its_own)
-        and parts.port in (None, HTTPS_PORT)
-    ):
-        return Asked(parts.netloc, variable, safe=True)
-    return Asked(parts.netloc, variable, safe=not variable and _is_this_machine(parts.hostname or ""))
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def resumed_config(

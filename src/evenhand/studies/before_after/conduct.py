@@ -20,14 +20,12 @@ from evenhand.models import LanguageModel
 from evenhand.runs import Labelling, MitigationRecord, Progress, RunDirectory, default_path, label, resumable
 from evenhand.schema import UsageError
 from evenhand.studies.audit import (
-    MODEL_ROLE,
     AuditConfig,
     AuditResult,
     CheckAxes,
     ClassifierShelf,
     LabellingOptions,
     Selection,
-    ToleranceOptions,
     axes_by_benchmark,
     conduct_audit,
     find_length_losses,
@@ -56,6 +54,7 @@ from evenhand.studies.chain import folder_name, records
 from evenhand.studies.compare import QUALITY, Comparison, compare_outputs, judged_texts
 from evenhand.studies.model_options import load_named_model
 from evenhand.studies.placing import here_only
+from evenhand.study import MODEL_ROLE, ToleranceOptions
 
 MOST_TIMED = 1612
 """Number of timed prompts, as in the paper."""

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.studies.audit import AuditConfig, stored_config
-from evenhand.studies.options import validated
-from evenhand.studies.record import Compared, StudyRecord
+from evenhand.study import Compared, StudyRecord, validated
 
 RECORD = StudyRecord("before-after-options.json", "before/after study", part="config")
 BEFORE, AFTER = "before", "after"

@@ -20,9 +20,6 @@ from evenhand.studies.audit import (
     Run,
     asked_names,
     called_from_python,
-    check_addresses,
-    check_code,
-    files_of,
     open_run,
 )
 from evenhand.studies.before_after import wording as words
@@ -32,6 +29,7 @@ from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, stored_s
 from evenhand.studies.before_after.terminal import render_before_after
 from evenhand.studies.compare import ComparisonReport
 from evenhand.studies.result import StudyResult
+from evenhand.study import check_addresses, check_code, files_of
 
 FORMAT = 2
 

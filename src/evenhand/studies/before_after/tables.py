@@ -15,7 +15,6 @@ from evenhand.benchmarks import load_benchmark
 from evenhand.models import LanguageModel
 from evenhand.runs import RunDirectory, answers
 from evenhand.schema import UNREADABLE, DataError, Unsupported, read_parquet, write_table
-from evenhand.studies.audit import MODEL_ROLE
 from evenhand.studies.before_after.harm import (
     HARM,
     SILENCE,
@@ -24,7 +23,7 @@ from evenhand.studies.before_after.harm import (
     silence_changes,
 )
 from evenhand.studies.compare import judged
-from evenhand.studies.options import MeasuringOptions
+from evenhand.study import MODEL_ROLE, MeasuringOptions
 
 TEXTS = {
     "text": pl.String,

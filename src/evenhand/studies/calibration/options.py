@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from evenhand.studies.options import Count, Options, Seed
+from evenhand.study import Count, Options, Seed
 
 Size = Literal["quick", "full"]
 MOST_REPLICATIONS = 100_000

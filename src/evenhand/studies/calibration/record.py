@@ -10,7 +10,7 @@ import polars as pl
 
 import evenhand
 from evenhand.schema import UNREADABLE, DataError, read_parquet, write_table
-from evenhand.studies.record import StudyRecord
+from evenhand.study import StudyRecord
 
 RECORD = StudyRecord("calibration-options.json", "calibration", "options")
 Schema = Mapping[str, Any]

@@ -17,8 +17,8 @@ from evenhand.studies.calibration.page import calibration_page
 from evenhand.studies.calibration.record import code_hash
 from evenhand.studies.calibration.summary import tables
 from evenhand.studies.calibration.terminal import render_calibration
-from evenhand.studies.options import validated
 from evenhand.studies.result import StudyResult
+from evenhand.study import validated
 
 FORMAT = 2
 """Since version 2, the file states "holds", "undecided" and "fails", and the worst design of each measure."""

@@ -22,7 +22,7 @@ from evenhand.studies.compare.standing import STANDING, standing
 from evenhand.studies.compare.summary import SUMMARY, summary_rows
 from evenhand.studies.compare.texts import QUALITY, judged_texts, quality_changes
 from evenhand.studies.compare.trajectory import COURSE, Order, course, read_order
-from evenhand.studies.options import SeedOptions, validated
+from evenhand.study import SeedOptions, validated
 
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""

@@ -9,9 +9,8 @@ from pydantic import Field, field_validator
 from evenhand.measures.changes import Importance, Rule
 from evenhand.models import PRESETS
 from evenhand.schema import UsageError
-from evenhand.studies.audit import ToleranceOptions
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Count, Seed, unknown_value, validated
+from evenhand.study import Count, Seed, ToleranceOptions, unknown_value, validated
 
 PERSPECTIVE = (
     "perspective?attributes=TOXICITY,SEVERE_TOXICITY,SEXUALLY_EXPLICIT,THREAT,PROFANITY,IDENTITY_ATTACK"

@@ -7,7 +7,7 @@ from typing import Any
 from evenhand.schema import read_json
 from evenhand.studies.consistency.levels import Levels
 from evenhand.studies.consistency.options import DESIGN, EARLIER, CheckOptions
-from evenhand.studies.record import Compared, StudyRecord
+from evenhand.study import Compared, StudyRecord
 
 RECORD = StudyRecord("study.json", "consistency study", part="options")
 

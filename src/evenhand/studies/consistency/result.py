@@ -14,7 +14,6 @@ from evenhand.mitigations import Mitigation, load_mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, resumable
 from evenhand.schema import UsageError, as_json, checked_kinds
-from evenhand.studies.audit import check_addresses, check_code, files_of
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency.options import CheckOptions, check_options
 from evenhand.studies.consistency.page import render_consistency_page
@@ -23,6 +22,7 @@ from evenhand.studies.consistency.terminal import render_consistency
 from evenhand.studies.missing_classifiers import load_only_classifier
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
+from evenhand.study import check_addresses, check_code, files_of
 
 FORMAT = 2
 
@@ -278,7 +278,7 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
     Parameters
     ----------
     trust_addresses
-        Use servers that only the folder names (see `evenhand.studies.audit.trust`).
+        Use servers that only the folder names (see `evenhand.study.trust`).
     """
     if not RECORD.is_in(folder):
         raise UsageError(

@@ -19,10 +19,9 @@ from evenhand.mitigations.training import (
     own_axes,
 )
 from evenhand.schema import UsageError, split_options, unknown_name
-from evenhand.studies.audit import assign
 from evenhand.studies.debias.choosing import Criterion, no_p
 from evenhand.studies.debias.space import Setting, Space, plain, search_space
-from evenhand.studies.options import Count, Options, Seed, validated
+from evenhand.study import Count, Options, Seed, assign, validated
 
 OWN = {"epochs": 1.0, "batch_size": 16, "learning_rate": 1e-4}
 """Default training settings for evenhand's sentences: enough to reduce the bias with little other change."""

@@ -1,5 +1,5 @@
 """The folder of a training: the record of all that affects its weights, used to resume it."""
 
-from evenhand.studies.record import StudyRecord
+from evenhand.study import StudyRecord
 
 RECORD = StudyRecord("debias.json", "debiased model", part="training")

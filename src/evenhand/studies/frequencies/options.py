@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from evenhand.corpus.pipeline import PLACES
 from evenhand.corpus.reading import Documents
-from evenhand.studies.options import Count, Options, Seed, unknown_value
+from evenhand.study import Count, Options, Seed, unknown_value
 
 NOT_DECIDING = frozenset(
     {"sources", "on", "workers", "ranks_at", "rank_bytes", "slurm", "error_threshold", "data", "inflections"}

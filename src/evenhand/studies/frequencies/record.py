@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.corpus import Piece, TermTable
 from evenhand.schema import VERSION, DataError, ResumeRefused, is_file, read_stored_table, write_table
 from evenhand.studies.frequencies.options import FrequencyOptions
-from evenhand.studies.record import Compared, StudyRecord
+from evenhand.study import Compared, StudyRecord
 
 RECORD = StudyRecord("frequencies-options.json", "frequency count", part="count")
 is_count = RECORD.is_in

@@ -21,8 +21,8 @@ from evenhand.studies.frequencies.relation import Relation, join_run
 from evenhand.studies.frequencies.tabulating import FrequencyTables, frequency_tables
 from evenhand.studies.frequencies.terminal import render_terminal
 from evenhand.studies.frequencies.view import FrequencyView
-from evenhand.studies.options import validated
 from evenhand.studies.result import StudyResult
+from evenhand.study import validated
 
 FORMAT = 1
 ONLY_IN_FILES = ("frequencies", "associations")

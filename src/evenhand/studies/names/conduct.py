@@ -42,7 +42,7 @@ from evenhand.studies.names.effects import Replicates, both_wrote, dealt, prepar
 from evenhand.studies.names.language import drawn_replies, read_replies
 from evenhand.studies.names.options import BASE, NamesConfig, slug
 from evenhand.studies.names.record import begin, ended, unfinished
-from evenhand.studies.options import validated
+from evenhand.study import validated
 
 SUITE = "names"
 PAIRS_FOLDER = "pairs"

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from evenhand.benchmarks import SelfChatDecoding
 from evenhand.models.dialogue import DialogueOptions
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Count, SeedOptions, unknown_value
+from evenhand.study import Count, SeedOptions, unknown_value
 
 BASE = "original"
 """Label of the original model."""

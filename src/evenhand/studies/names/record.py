@@ -6,7 +6,7 @@ from typing import Any
 from evenhand.runs import RunDirectory
 from evenhand.schema import VERSION
 from evenhand.studies.names.options import NamesConfig, slug
-from evenhand.studies.record import Compared, StudyRecord
+from evenhand.study import Compared, StudyRecord
 
 ENDED = ("measurements.parquet", "findings.parquet", "headlines.parquet")
 RECORD = StudyRecord("names.json", "names study", part="options")

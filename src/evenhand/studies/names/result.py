@@ -10,14 +10,13 @@ from rich.console import Console
 
 from evenhand.runs import Progress, resumable
 from evenhand.schema import UsageError, as_json, checked_kinds
-from evenhand.studies.audit import check_addresses, check_code
 from evenhand.studies.names.conduct import NamesStudy, study_names
 from evenhand.studies.names.options import NAMED_ANEW, SAME_RESULTS, NamesConfig
 from evenhand.studies.names.page import names_page
 from evenhand.studies.names.record import stored_study, unfinished
 from evenhand.studies.names.terminal import render_names
-from evenhand.studies.options import validated
 from evenhand.studies.result import StudyResult
+from evenhand.study import check_addresses, check_code, validated
 
 FORMAT = 1
 

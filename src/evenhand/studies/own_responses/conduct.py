@@ -41,10 +41,10 @@ from evenhand.studies.audit import (
     roles_judged_by,
 )
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
-from evenhand.studies.options import MeasuringOptions, validated
 from evenhand.studies.own_responses.answers import Answers, answers_of
 from evenhand.studies.own_responses.columns import OURS, columns_of, stated_columns
 from evenhand.studies.own_responses.missing import without_declared
+from evenhand.study import MeasuringOptions, validated
 from evenhand.weights import check_device
 
 ANSWERS = "answers"

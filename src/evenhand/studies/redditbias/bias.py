@@ -12,8 +12,8 @@ from evenhand.runs import Progress, RunDirectory, answers
 from evenhand.schema import read_stored_table
 from evenhand.studies.audit import AuditConfig, conduct_audit
 from evenhand.studies.compare import compare_outputs
-from evenhand.studies.options import validated
 from evenhand.studies.redditbias.options import OWN, RedditBiasConfig
+from evenhand.study import validated
 
 PUBLISHED, CORRECTED, OWN_MEASURE = "redditbias_lmb_published", "redditbias_lmb", "valence_spread"
 EFFECT_SIZE, LIKELIER = "redditbias_effect_size", "redditbias_likelier"

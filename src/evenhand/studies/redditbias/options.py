@@ -11,7 +11,7 @@ from evenhand.mitigations.training import TrainingMethod, load_method, method_op
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError, split_options
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Count, SeedOptions, unknown_value
+from evenhand.study import Count, SeedOptions, unknown_value
 
 METHODS = ("lmd", "add", "hd", "cda")
 PUBLISHED = {

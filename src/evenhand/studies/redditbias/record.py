@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.schema import VERSION
-from evenhand.studies.record import Compared, StudyRecord
 from evenhand.studies.redditbias.options import RedditBiasConfig
+from evenhand.study import Compared, StudyRecord
 
 RECORD = StudyRecord("redditbias.json", "RedditBias study", part="options")
 is_study = RECORD.is_in

@@ -10,14 +10,13 @@ from rich.console import Console
 
 from evenhand.runs import Progress, resumable
 from evenhand.schema import UsageError, as_json, checked_kinds
-from evenhand.studies.audit import check_addresses, check_code
-from evenhand.studies.options import validated
 from evenhand.studies.redditbias.conduct import RedditBiasStudy, study_redditbias
 from evenhand.studies.redditbias.options import NAMED_ANEW, SAME_RESULTS, RedditBiasConfig
 from evenhand.studies.redditbias.page import redditbias_page
 from evenhand.studies.redditbias.record import stored_study
 from evenhand.studies.redditbias.terminal import render_redditbias
 from evenhand.studies.result import StudyResult
+from evenhand.study import check_addresses, check_code, validated
 
 FORMAT = 1
 

@@ -9,7 +9,7 @@ from evenhand.mitigations.prompting import INSTRUCTIONS
 from evenhand.mitigations.revision import RULES, SearchOptions
 from evenhand.schema import unknown_name
 from evenhand.studies.audit import AuditConfig, read_config, with_classifiers
-from evenhand.studies.options import Count, Options, validated
+from evenhand.study import Count, Options, validated
 
 
 class RevisionConfig(Options):

@@ -6,8 +6,8 @@ from typing import Any
 
 from evenhand.schema import VERSION, DataError
 from evenhand.studies.audit import NAMED_ANEW
-from evenhand.studies.record import Compared, StudyRecord
 from evenhand.studies.search_instruction.options import RevisionConfig
+from evenhand.study import Compared, StudyRecord
 
 RECORD = StudyRecord("revision.json", "instruction search", part="search")
 is_search = RECORD.is_in

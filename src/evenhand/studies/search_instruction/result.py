@@ -13,7 +13,7 @@ from evenhand.mitigations.revision import Reviser
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import UsageError, as_json, checked_kinds
-from evenhand.studies.audit import asked_names, check_addresses, check_code, files_of, named_or_loaded
+from evenhand.studies.audit import asked_names, named_or_loaded
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.placing import here_only
 from evenhand.studies.result import StudyResult
@@ -22,6 +22,7 @@ from evenhand.studies.search_instruction.options import RevisionConfig, revision
 from evenhand.studies.search_instruction.page import revision_page
 from evenhand.studies.search_instruction.record import stored_search
 from evenhand.studies.search_instruction.terminal import render_revision
+from evenhand.study import check_addresses, check_code, files_of
 
 FORMAT = 1
 REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
@@ -222,7 +223,7 @@ def resumed_search(
     Parameters
     ----------
     trust_addresses
-        Use servers that only the folder names (see `evenhand.studies.audit.trust`).
+        Use servers that only the folder names (see `evenhand.study.trust`).
     """
     named = {name: value for name, value in given.items() if value is not None and value != ()}
     if others := [name for name in named if name not in REPEATABLE]:

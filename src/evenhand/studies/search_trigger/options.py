@@ -9,7 +9,7 @@ from evenhand.mitigations.triggers import Mode, Objective, TriggerSearchOptions
 from evenhand.models import Decoding
 from evenhand.schema import UsageError
 from evenhand.studies.model_options import ModelOptions, check_chat
-from evenhand.studies.options import SeedOptions
+from evenhand.study import SeedOptions
 
 
 class TriggerSearch(SeedOptions, ModelOptions):

@@ -95,6 +95,17 @@ class MeasuringOptions(SeedOptions):
         return tuple(getattr(one, "name", one) for one in outcomes)
 
 
+class ToleranceOptions(Options):
+    """Options for failed rows."""
+
+    error_threshold: float = Field(default=0.05, ge=0, le=1)
+    """Share of failed rows (0 to 1) above which a study ends with exit code 3."""
+    retry_errors: bool = False
+    """When resuming, repeat requests for which the model failed or ran out of memory. Requests that failed because of
+    their text are not repeated.
+    """
+
+
 Kind = TypeVar("Kind", bound=Options)
 FLAGS = {
     **{

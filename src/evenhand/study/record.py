@@ -19,7 +19,7 @@ from evenhand.schema import (
     read_json,
     write_json,
 )
-from evenhand.studies.options import problems
+from evenhand.study.options import problems
 
 Options = TypeVar("Options", bound=BaseModel)
 Compared = tuple[Mapping[str, Any], Mapping[str, Any]]

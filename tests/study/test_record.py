@@ -13,9 +13,9 @@ from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.before_after import record as before_after_record
 from evenhand.studies.consistency import record as consistency_record
 from evenhand.studies.consistency.options import CheckOptions
-from evenhand.studies.record import StudyRecord
 from evenhand.studies.search_instruction import record as revision_record
 from evenhand.studies.search_instruction.options import RevisionConfig
+from evenhand.study.record import StudyRecord
 
 AUDIT = {"model": "gpt2", "seed": 3, "benchmarks": ["toxigen"]}
 CHECK = {"method": "prefix=Be kind.", "model": "gpt2", "seed": 3}
