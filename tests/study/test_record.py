@@ -11,7 +11,6 @@ import pytest
 from evenhand.schema import DataError, ResumeRefused, UsageError
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.before_after import record as before_after_record
-from evenhand.studies.consistency import record as consistency_record
 from evenhand.studies.consistency.options import CheckOptions
 from evenhand.studies.search_instruction import record as revision_record
 from evenhand.studies.search_instruction.options import RevisionConfig
@@ -22,12 +21,11 @@ CHECK = {"method": "prefix=Be kind.", "model": "gpt2", "seed": 3}
 SEARCH = {"config": {"reviser": "rules", "iterations": 2}, "audit": AUDIT, "seeds": ["Be kind."]}
 
 
-def check_options(folder: Path) -> CheckOptions:
-    return consistency_record.RECORD.valid(folder, CheckOptions, consistency_record.RECORD.stored(folder))
-
-
 KINDS: list[tuple[StudyRecord, str, dict[str, Any], Callable[[Path], Any], Any]] = [
-    (consistency_record.RECORD, "study.json", CHECK, check_options, CheckOptions.model_validate(CHECK)),
+    (
+        CheckOptions.RECORD, "study.json", CHECK, CheckOptions.read_stored,
+        CheckOptions.model_validate({**CheckOptions.EARLIER, **CHECK}),
+    ),
     (
         before_after_record.RECORD, "before-after-options.json", AUDIT, before_after_record.stored_study,
         AuditConfig.model_validate(AUDIT),

@@ -28,10 +28,12 @@ from evenhand.cli import (
 from evenhand.cli.annotating import app as annotate_verbs
 from evenhand.cli.common import App
 from evenhand.cli.finished import agreement, report, rescore
-from evenhand.cli.mitigating import check_consistency, debias, search_instruction, search_trigger
+from evenhand.cli.mitigating import debias, search_instruction, search_trigger
 from evenhand.cli.panels import VERBS
 from evenhand.cli.studies import app as study_verbs
+from evenhand.cli.study_commands import StudyCommand
 from evenhand.schema import EvenhandError, UsageError
+from evenhand.studies.consistency import CONSISTENCY
 
 EXIT_CODES = (
     "Exit codes: 0 success (finding bias is not an error), 1 failure, 2 invalid command line or configuration, 3 "
@@ -57,12 +59,18 @@ RENAMED = {"check": "check-consistency", "revise": "search-instruction"}
 """New names of commands by their old names, which users misunderstood."""
 
 
+STUDIES = (CONSISTENCY,)
+"""Studies that are commands."""
+
+
 class Verbs(TyperGroup):
     """Group of commands that the help shows in panels. A renamed command is refused with its new name."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         """Create the group; arguments as for `typer.core.TyperGroup`."""
         super().__init__(*arguments, **settings)
+        for study in STUDIES:
+            self.commands[study.verb] = StudyCommand(study, epilog=EXIT_CODES)
         for panel, verbs in VERBS.items():
             for verb in verbs:
                 self.commands[verb].rich_help_panel = panel  # type: ignore[attr-defined]
@@ -124,7 +132,6 @@ app.command("agreement")(agreement)
 app.command("compare", epilog=EXIT_CODES)(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
 app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
-app.command("check-consistency", epilog=EXIT_CODES)(check_consistency)
 app.command("search-instruction", epilog=EXIT_CODES)(search_instruction)
 app.command("search-trigger")(search_trigger)
 app.command("debias", epilog=EXIT_CODES)(debias)

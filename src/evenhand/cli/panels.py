@@ -74,5 +74,5 @@ def group_by_panel(verb: str, parameters: list[Any]) -> list[Any]:
     flags = [one for one in parameters if one.param_type_name != "argument"]
     for one in flags:
         name = max(one.opts, key=len)
-        one.rich_help_panel = EXCEPTIONS.get((verb, name)) or _PANEL_OF[name]
+        one.rich_help_panel = EXCEPTIONS.get((verb, name)) or one.rich_help_panel or _PANEL_OF[name]
     return arguments + sorted(flags, key=lambda one: _PANEL_ORDER.index(one.rich_help_panel))

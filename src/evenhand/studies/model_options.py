@@ -1,32 +1,15 @@
 """Options of a study's model and how it is loaded; they are the same in every study."""
 
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import field_validator
 
-from evenhand.models import LanguageModel
-from evenhand.runs import RUNS, RunDirectory
-from evenhand.schema import DataError, ModelError, UsageError, is_a, is_file, is_folder
-from evenhand.study import Count, Options
-from evenhand.weights import check_device
+from evenhand.schema import DataError, ModelError, UsageError, is_file, is_folder
+from evenhand.study import Count, Flag, Options
 
-Loaded = TypeVar("Loaded")
-
-
-def name_of(thing: Any) -> str:
-    """Return the name of a model, classifier or reviser for options: the given name, or that of the loaded object.
-
-    >>> from evenhand.models.puppets import load_puppet
-    >>> name_of("gpt2"), name_of(load_puppet("random"))
-    ('gpt2', 'puppet/random')
-    """
-    return thing if isinstance(thing, str) else str(thing.fingerprint.get("name", type(thing).__name__))
-
-
-def loaded_or_none(thing: Loaded | str | None) -> Loaded | None:
-    """Return an object that is already loaded; None for a name, which the options load."""
-    return None if isinstance(thing, str) else thing
+if TYPE_CHECKING:
+    from evenhand.models import LanguageModel
 
 
 class ModelOptions(Options):
@@ -35,26 +18,33 @@ class ModelOptions(Options):
     model: str
     """A hub name, a folder in Hugging Face format, or a name from `evenhand list models`."""
     dtype: str = "auto"
-    device: str = "auto"
+    """Precision: auto, float32, bfloat16 or float16. Default: auto."""
+    device: Annotated[str, Flag(resume="free")] = "auto"
+    """Device: auto, cpu, cuda, cuda:1 or mps. Default: auto."""
     revision: str | None = None
-    trust_remote_code: bool = False
+    """Branch, tag or commit of a Hugging Face model."""
+    trust_remote_code: Annotated[bool, Flag(resume="again")] = False
+    """Run Python code from the model's repository. Use only with models that you trust."""
+    batch_tokens: Annotated[Count | None, Flag(resume="free")] = None
+    """Tokens per batch. Affects speed and memory, not results. Default: chosen for the device."""
     chat: bool = False
-    """Put each prompt as a user's message into the tokenizer's chat template, and let the assistant write."""
+    """Send each prompt as a user message in the model's chat template."""
     system: str | None = None
-    """With chat: the system message in front of the user's."""
+    """System message. Requires --chat."""
     allow_longer: Literal["cut", "whole"] | None = None
-    """What becomes of responses of a served model beyond the limit on tokens; None makes each an error row."""
-    batch_tokens: Count | None = None
-    """Tokens a batch; None chooses by device. Changes no number."""
+    """For served models that ignore the token limit, as many products do: accept longer responses and shorten them
+    (cut) or keep them (whole). Default: such a response counts as failed."""
 
     @field_validator("device")
     @classmethod
     def _device_by_name(cls, value: str) -> str:
+        from evenhand.weights import check_device
+
         check_device(value)
         return value
 
 
-def load_named_model(options: ModelOptions) -> LanguageModel:
+def load_named_model(options: ModelOptions) -> "LanguageModel":
     """Return the model that options name, with its device, precision, batch size and chat template.
 
     Studies call it to load a model as the user's options say.
@@ -77,7 +67,9 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
     EvenhandError
         The model cannot be loaded; see `evenhand.models.load_model`.
     """
-    from evenhand.models import load_model
+    from evenhand.models import LanguageModel, load_model
+    from evenhand.runs import RUNS
+    from evenhand.schema import is_a
 
     if Path(options.model).parts[:1] == (RUNS,) and not is_folder(options.model):
         raise DataError(
@@ -107,6 +99,8 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
 
 def _run_inside(name: str) -> Path | None:
     """Return a run in the folder of that name; None if it is not a folder, or is a model, or has no run."""
+    from evenhand.runs import RunDirectory
+
     folder = Path(name)
     if not is_folder(folder) or is_file(folder / "config.json"):
         return None

@@ -1,3 +1,16 @@
+from .declaration import (
+    Call as Call,
+    Result as Result,
+    Study as Study,
+)
+from .fields import (
+    Flag as Flag,
+)
+from .flags import (
+    read_flags as read_flags,
+    require_range as require_range,
+    verb_parameters as verb_parameters,
+)
 from .options import (
     FLAGS as FLAGS,
     Count as Count,
@@ -14,6 +27,12 @@ from .record import (
     Compared as Compared,
     StudyRecord as StudyRecord,
 )
+from .resuming import (
+    StudyOptions as StudyOptions,
+)
+from .signature import (
+    with_options as with_options,
+)
 from .sources import (
     assign as assign,
     read_options_file as read_options_file,
@@ -23,4 +42,9 @@ from .trust import (
     check_addresses as check_addresses,
     check_code as check_code,
     files_of as files_of,
+)
+from .values import (
+    drop_missing as drop_missing,
+    loaded_or_none as loaded_or_none,
+    name_of as name_of,
 )

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from evenhand.schema import UsageError, did_you_mean, without_surrogates
+from evenhand.study.fields import Flag
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -38,7 +39,7 @@ class Options(BaseModel):
     refused. Parts are combined by inheritance, so stored options stay flat.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -56,6 +57,7 @@ class SeedOptions(Options):
     """Random seed of prompts, decoding and analysis."""
 
     seed: Seed = 0
+    """Random seed. Default: 0."""
 
 
 class MeasuringOptions(SeedOptions):
@@ -98,12 +100,10 @@ class MeasuringOptions(SeedOptions):
 class ToleranceOptions(Options):
     """Options for failed rows."""
 
-    error_threshold: float = Field(default=0.05, ge=0, le=1)
-    """Share of failed rows (0 to 1) above which a study ends with exit code 3."""
-    retry_errors: bool = False
-    """When resuming, repeat requests for which the model failed or ran out of memory. Requests that failed because of
-    their text are not repeated.
-    """
+    error_threshold: Annotated[float, Flag(resume="free")] = Field(default=0.05, ge=0, le=1)
+    """Exit with code 3 if more than this share of rows failed. Default: 0.05."""
+    retry_errors: Annotated[bool, Flag(resume="free")] = False
+    """When resuming, retry rows for which the model or the classifier failed."""
 
 
 Kind = TypeVar("Kind", bound=Options)

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from evenhand.runs import refuse_differences
 from evenhand.schema import (
     DataError,
     UsageError,
@@ -104,6 +103,8 @@ class StudyRecord:
         Raises UsageError for a folder with other content, ResumeRefused with the differences, DataError as
         `stored`, WriteError.
         """
+        from evenhand.runs import refuse_differences  # imports much that the help does not need
+
         begun = self.is_in(folder)
         if begun:
             noun = self.called.split()[-1]

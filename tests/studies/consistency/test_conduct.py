@@ -28,8 +28,9 @@ from evenhand.schema import (
     UsageError,
 )
 from evenhand.studies.consistency.levels import LENGTHS, WordingFrame, frame_of, levels_of, nonsense
+from evenhand.studies.consistency.options import CheckOptions
 from evenhand.studies.consistency.record import begin
-from evenhand.studies.consistency.result import Checked, check_consistency, resumed_options
+from evenhand.studies.consistency.result import Checked, check_consistency
 from evenhand.studies.consistency.wording import sentence
 
 METHOD = Prefix("Be kind.", levels=(("opposite", ("Be cruel.",)),))
@@ -315,7 +316,7 @@ def test_a_study_from_before_wordings_were_a_sample_goes_on_as_it_was_begun(prom
     again = check_consistency(METHOD, counting, **options)
     assert asked == [] and len(again.study.levels.named("nonsensical")) == 5
     assert_frame_equal(again.table, first.table)
-    stored = resumed_options(tmp_path / "study", {})
+    stored = CheckOptions.resume(tmp_path / "study", {})
     assert (stored.groups, stored.nonsense_prompts) == (5, None)
     with pytest.raises(ResumeRefused, match="nonsense_prompts: stored"):
         check_consistency(METHOD, counting, nonsense_prompts=30, **options)

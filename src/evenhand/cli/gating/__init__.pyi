@@ -1,5 +1,6 @@
 from .flags import (
     GATE as GATE,
+    KINDS as KINDS,
     FailIf as FailIf,
     JUnit as JUnit,
     RequirePower as RequirePower,

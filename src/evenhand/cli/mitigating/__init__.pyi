@@ -1,6 +1,3 @@
-from .consistency import (
-    check_consistency as check_consistency,
-)
 from .debiasing import (
     debias as debias,
 )

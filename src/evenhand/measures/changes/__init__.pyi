@@ -1,17 +1,11 @@
 from .consistency import ATTRIBUTES as ATTRIBUTES, BOUNDARIES as BOUNDARIES, Consistency as Consistency
 from .consistency_verdicts import (
-    CONTROLS as CONTROLS,
-    DOMAINS as DOMAINS,
-    LEVELS as LEVELS,
     REACHED as REACHED,
     REVERSED as REVERSED,
-    RULES as RULES,
     Boundary as Boundary,
     Decision as Decision,
     DomainEvidence as DomainEvidence,
-    Importance as Importance,
     Outcome as Outcome,
-    Rule as Rule,
     decide as decide,
 )
 from .disparity_change import (
@@ -29,4 +23,12 @@ from .protocol_contrasts import (
     Spread as Spread,
     sampled_contrast as sampled_contrast,
     share_of_effect as share_of_effect,
+)
+from .protocol_names import (
+    CONTROLS as CONTROLS,
+    DOMAINS as DOMAINS,
+    LEVELS as LEVELS,
+    RULES as RULES,
+    Importance as Importance,
+    Rule as Rule,
 )

@@ -8,19 +8,16 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.changes.consistency_verdicts import (
-    CONTROLS,
-    LEVELS,
     REACHED,
     REVERSED,
-    RULES,
     Boundary,
     Decision,
     DomainEvidence,
-    Importance,
     decide,
 )
 from evenhand.measures.changes.paired_change import paired_change
 from evenhand.measures.changes.protocol_contrasts import sampled_contrast, share_of_effect
+from evenhand.measures.changes.protocol_names import CONTROLS, LEVELS, RULES, Importance
 from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Flags, Floats, holm, mean_of_known
 

@@ -9,20 +9,11 @@ boundary can therefore be decided, and none can both pass and fail.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Literal
 
 from evenhand.measures.changes.protocol_contrasts import Advice, Contrast, Share, advise, decides
+from evenhand.measures.changes.protocol_names import CONTROLS, LEVELS, RULES, Rule
 from evenhand.schema import UsageError, checked, unknown_name
 
-LEVELS = ("default", "original", "opposite", "nonsensical", "blank")
-CONTROLS = ("nonsensical", "blank")
-DOMAINS = ("adversarial", "neutral")
-Rule = Literal["tested", "strict", "paper"]
-RULES: tuple[Rule, ...] = ("tested", "strict", "paper")
-Importance = Literal["share", "points"]
-"""How a control is compared with the original wording: with half of its effect ("share"), or with its effect minus a
-margin ("points").
-"""
 REVERSED = -0.25
 """Boundary of the test of polarity, as a multiple of the original wording's effect.
 

@@ -46,9 +46,9 @@ from evenhand.studies.audit.options import AskingOptions, AuditConfig, read_conf
 from evenhand.studies.audit.selection import Selection, select
 from evenhand.studies.chain import folder_name, named_chain, records
 from evenhand.studies.classifier_error import read_classifier_error
-from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
-from evenhand.studies.options import MeasuringOptions
+from evenhand.studies.model_options import load_named_model
 from evenhand.studies.placing import far_named_model, refuse_objects
+from evenhand.study import MeasuringOptions, loaded_or_none, name_of
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not classified: "
 """How notes of a session begin."""

@@ -137,8 +137,6 @@ class LabellingOptions(Options):
     """Classifiers that replace the published ones, by role (toxicity, regard, ...)."""
 
 
-
-
 # Fields are ordered by bases from right to left, so the model comes first.
 class AuditConfig(
     ToleranceOptions, MeasuringOptions, LabellingOptions, AskingOptions, PlaceOptions, ModelOptions

@@ -1,6 +1,6 @@
 """Public function for the consistency check: `check_consistency` runs it, and `Checked` is the result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,18 @@ from evenhand.classifiers import Classifier
 from evenhand.measures.changes import Decision
 from evenhand.mitigations import Mitigation, load_mitigation
 from evenhand.models import LanguageModel
-from evenhand.runs import Progress, resumable
-from evenhand.schema import UsageError, as_json, checked_kinds
+from evenhand.runs import Progress
+from evenhand.schema import as_json, checked_kinds
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
-from evenhand.studies.consistency.options import CheckOptions, check_options
+from evenhand.studies.consistency.options import CheckOptions
 from evenhand.studies.consistency.page import render_consistency_page
-from evenhand.studies.consistency.record import RECORD, design_of
-from evenhand.studies.consistency.terminal import render_consistency
+from evenhand.studies.consistency.plan import preview
+from evenhand.studies.consistency.study import CONSISTENCY
+from evenhand.studies.consistency.terminal import render_check_plan, render_consistency
 from evenhand.studies.missing_classifiers import load_only_classifier
-from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
+from evenhand.studies.model_options import load_named_model
 from evenhand.studies.result import StudyResult
-from evenhand.study import check_addresses, check_code, files_of
+from evenhand.study import Call, with_options
 
 FORMAT = 2
 
@@ -58,6 +59,11 @@ class Checked(StudyResult):
     def path(self) -> Path:
         """Return the folder of the study."""
         return self.study.path
+
+    @property
+    def above_threshold(self) -> str | None:
+        """Return what failed more often than allowed, in a few words; None if nothing did."""
+        return self.study.above_threshold
 
     @property
     def decisions(self) -> list[Decision]:
@@ -148,14 +154,12 @@ class Checked(StudyResult):
         render_consistency(self.study, console, paths)
 
 
+@with_options(CheckOptions)
 @checked_kinds
 def check_consistency(
     method: str | Mitigation,
     model: str | LanguageModel,
     *,
-    prompts: Path | str | None = None,
-    neutral: Path | str | None = None,
-    opposite: str | Sequence[str] = (),
     classifier: str | Classifier | None = None,
     output: Path | str | None = None,
     progress: Progress | None = None,
@@ -173,11 +177,6 @@ def check_consistency(
         A mitigation, or its name as in `--mitigate`.
     model : str or LanguageModel
         A name (see `load_model`), or a loaded model.
-    prompts, neutral : path or str, optional
-        Files of adversarial and of neutral prompts. Default: prompts of RealToxicityPrompts. With
-        neutral="none", only adversarial prompts are tested.
-    opposite : str or sequence of str, optional
-        Opposite wording that replaces the one of the mitigation: one text, or one for each of its prefixes.
     classifier : str or Classifier, optional
         Classifier of the responses. Default: Perspective.
     output : path or str, optional
@@ -185,9 +184,7 @@ def check_consistency(
         in runs/.
     progress : Progress, optional
         Receives progress messages.
-    options
-        All other options of `evenhand.studies.consistency.options.CheckOptions`, such as limit, rule, margin,
-        decoding, seed, and groups (number of nonsense wordings).
+    {options}
 
     Returns
     -------
@@ -219,83 +216,27 @@ def check_consistency(
     Morabito et al. (2023), "Debiasing should be Good and Bad: Measuring the Consistency of Debiasing
     Techniques in Language Models", Findings of ACL, section 3.
     """
-    given = {
-        "method": method if isinstance(method, str) else method.name,
-        "model": name_of(model),
-        "prompts": None if prompts is None else str(prompts),
-        "neutral": None if neutral is None else str(neutral),
-        "opposite": (opposite,) if isinstance(opposite, str) else tuple(opposite),
-        "classifier": None if classifier is None else name_of(classifier),
-        **options,
-    }
-    folder = None if output is None else Path(output)
-    return check_consistency_with(
-        check_options(given, design_of(folder)),
-        model=loaded_or_none(model),
-        method=loaded_or_none(method),
-        classifier=loaded_or_none(classifier),
-        output=folder,
-        given={name: value for name, value in given.items() if value not in (None, ())},
-        progress=progress,
-    )
+    given = {"method": method, "model": model, "classifier": classifier, **options}
+    return CONSISTENCY.run(given, output, progress)
 
 
-def check_consistency_with(
-    options: CheckOptions,
-    *,
-    model: LanguageModel | None = None,
-    method: Mitigation | None = None,
-    classifier: Classifier | None = None,
-    output: Path | None = None,
-    given: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Checked:
-    """Run a check with options; `model`, `method` and `classifier` are loaded objects that replace names."""
-    method = method or load_mitigation(options.method)
-    classifier = classifier or load_only_classifier(options.classifier, options.device, options.role)
+def perform_check(options: CheckOptions, call: Call) -> Checked:
+    """Run a check with options, or resume it."""
     study = study_consistency(
-        options,
-        model or load_named_model(options),
-        method,
-        classifier,
-        output=output,
-        given=given,
-        progress=progress,
+        options, *_parts(options, call.loaded), output=call.output, given=call.given, progress=call.progress
     )
-    checked = Checked(study)
-    with resumable(f"Resume with: evenhand check-consistency {checked.path}"):
-        checked.report()
-    return checked
+    return Checked(study)
 
 
-def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> CheckOptions:
-    """Return the options of a study on disk, updated with the given ones.
+def print_plan(options: CheckOptions) -> None:
+    """Print what a check with these options would run, and its cost."""
+    render_check_plan(preview(options, *_parts(options, {})), Console())
 
-    Code that comes with the model is run only if `given` allows it.
 
-    Raises UsageError for a folder without a study, ResumeRefused where the folder alone names code or servers.
-
-    Parameters
-    ----------
-    trust_addresses
-        Use servers that only the folder names (see `evenhand.study.trust`).
-    """
-    if not RECORD.is_in(folder):
-        raise UsageError(
-            f"The folder {folder} does not contain a consistency study.",
-            "Give a mitigation, or the folder of a study.",
-        )
-    stored = RECORD.stored(folder)
-    check_code(folder, bool(stored.pop("trust_remote_code", False)), bool(given.get("trust_remote_code")))
-    options = check_options(given, stored)
-    named = [str(given[name]) for name in ("model", "classifier") if given.get(name)]
-    names = [options.model, options.classifier]
-    check_addresses(
-        folder,
-        names,
-        mitigations=[options.method],
-        files=files_of(options.model_dump(), [name for name, value in given.items() if value]),
-        named=named,
-        trusted=trust_addresses,
+def _parts(options: CheckOptions, loaded: Mapping[str, Any]) -> tuple[LanguageModel, Mitigation, Classifier]:
+    """Return model, method and classifier; those that are not loaded are loaded by name."""
+    method = loaded.get("method") or load_mitigation(options.method)
+    classifier = loaded.get("classifier") or load_only_classifier(
+        options.classifier, options.device, options.role
     )
-    return options
+    return loaded.get("model") or load_named_model(options), method, classifier

@@ -18,9 +18,8 @@ from evenhand.studies.debias.shown import trial_table
 from evenhand.studies.debias.terminal import render_search, render_training
 from evenhand.studies.debias.training import DebiasStudy
 from evenhand.studies.debias.trials import NothingChosen
-from evenhand.studies.model_options import loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
-from evenhand.study import validated
+from evenhand.study import loaded_or_none, name_of, validated
 
 FORMAT = 1
 

@@ -14,7 +14,7 @@ from evenhand.models import LanguageModel
 from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import asked_names, named_or_loaded
-from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
+from evenhand.studies.model_options import load_named_model
 from evenhand.studies.placing import here_only
 from evenhand.studies.result import StudyResult
 from evenhand.studies.search_instruction.conduct import RevisionStudy, search_prompts
@@ -22,7 +22,7 @@ from evenhand.studies.search_instruction.options import RevisionConfig, revision
 from evenhand.studies.search_instruction.page import revision_page
 from evenhand.studies.search_instruction.record import stored_search
 from evenhand.studies.search_instruction.terminal import render_revision
-from evenhand.study import check_addresses, check_code, files_of
+from evenhand.study import check_addresses, check_code, files_of, loaded_or_none, name_of
 
 FORMAT = 1
 REPEATABLE = ("device", "batch_tokens", "trust_remote_code")

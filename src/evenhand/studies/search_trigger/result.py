@@ -12,13 +12,12 @@ from evenhand.classifiers import Classifier
 from evenhand.mitigations.triggers import TriggerFile
 from evenhand.models import LanguageModel
 from evenhand.schema import checked_kinds, write_text
-from evenhand.studies.model_options import loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
 from evenhand.studies.search_trigger.conduct import OnSweep, conduct_search
 from evenhand.studies.search_trigger.options import TriggerSearch
 from evenhand.studies.search_trigger.page import trigger_page
 from evenhand.studies.search_trigger.terminal import render_trigger
-from evenhand.study import validated
+from evenhand.study import loaded_or_none, name_of, validated
 
 
 @dataclass(frozen=True, repr=False)
