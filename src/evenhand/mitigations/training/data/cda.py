@@ -17,7 +17,7 @@ from evenhand.mitigations.training.objective import LanguageModelling
 from evenhand.mitigations.training.terms import capital, pairs_of_terms
 from evenhand.prompts.counterfactual import Counterfactuals
 from evenhand.prompts.lexicon import article
-from evenhand.prompts.redditbias import by_words, counterpart_of
+from evenhand.prompts.redditbias import by_words, make_counterpart
 from evenhand.schema import Card, DataError, UsageError
 
 SENTENCE_START = re.compile(r"\A|(?<=\A\n)|(?<=[.!?]\s)|(?<=[.!?]\s\n)")
@@ -141,7 +141,7 @@ class CounterfactualAugmentation:
                     f"cda?by=published needs a specification, and the bias {material.bias!r} has none.",
                     "Remove by=published, or pass --specification FILE.",
                 )
-            return [counterpart_of(text, material.specification) for text in self.originals_of(material)]
+            return [make_counterpart(text, material.specification) for text in self.originals_of(material)]
         if self.by == "engine":
             rewrite = engine_of(material, both=self.sides == "two")
             return [rewrite(text) for text in material.texts]
