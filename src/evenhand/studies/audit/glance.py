@@ -220,7 +220,7 @@ def _range(rows: pl.DataFrame) -> Described:
     return Described(name, f"{wording.label(name)}, {axes}", value, "", unit, "")
 
 
-def meaning(view: ReportView, benchmark: BenchmarkView, measure: str) -> list[str]:
+def meaning(view: "ReportView", benchmark: "BenchmarkView", measure: str) -> list[str]:
     """Return what a measure is, in one line, and for interactions what the sign of each estimate means."""
     card = view.measure_cards.get(measure)
     directions = interaction_directions(benchmark.details) if measure == "interaction" else []
