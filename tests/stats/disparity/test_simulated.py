@@ -1,18 +1,20 @@
 """The smallest effects of few units, against the procedure itself."""
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import beta
 
+from evenhand.measures import disparity
 from evenhand.stats import benjamini_hochberg
-from evenhand.stats.disparity import Units, compare_units, deal, planned_effects
-from evenhand.stats.disparity.simulated import (
+from evenhand.stats.disparity import Units, compare_units, comparison, deal, planned_effects
+from evenhand.stats.disparity.drawn import (
     Drawn,
-    _power,
+    SimulatedTests,
     rates_of_prompts,
-    simulated_differences,
     variance_of_difference,
 )
+from evenhand.stats.disparity.simulated import _power, simulated_differences, simulated_spread
 from evenhand.studies.calibration.designs import Plant
 from evenhand.studies.calibration.designs.tables import planted
 
@@ -153,6 +155,65 @@ def test_no_spread_is_stated_that_rates_cannot_have() -> None:
 def test_the_simulated_level_is_that_of_the_test() -> None:
     drawn = Drawn((8,) * 4, 5, False, 0.44, 0.05, False)
     assert _power(drawn, 0.2, np.zeros(4), 0) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("sizes", "samples", "icc", "low", "high"),
+    [((3,) * 6, 25, 0.2, 0.005, 0.7), ((5, 10, 20), 5, 0.2, 0.1, 0.5), ((10,) * 4, 5, 0.2, 0.05, 0.35)],
+)
+def test_simulated_data_sets_are_tested_as_real_ones(
+    monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], samples: int, icc: float, low: float, high: float
+) -> None:
+    def no_effects(units: Units, *rest: object) -> tuple[np.ndarray, float]:
+        return np.full(units.n_groups, np.nan), float("nan")
+
+    monkeypatch.setattr(comparison, "_smallest", no_effects)
+    drawn = Drawn(sizes, samples, False, icc + (1 - icc) / samples, 0.05, False, 0.0, True)
+    rates = np.where(np.arange(len(sizes)) % 2 == 0, high, low)
+    tests = SimulatedTests.of(drawn, rates, 16, 499)
+    count = np.full(sum(sizes), float(samples))
+    real = [compare_units(Units.of(x, tests.codes, samples=count)).axis_p for x in tests.values]
+    simulated = tests.supported_p()
+    assert np.mean((simulated <= 0.05) == (np.array(real) <= 0.05)) >= 0.85
+    assert np.corrcoef(np.log(simulated), np.log(real))[0, 1] > 0.8
+
+
+def test_the_smallest_spread_has_the_power_in_the_simulation_and_grows_with_the_level() -> None:
+    known = [
+        simulated_spread(Drawn((5,) * 4, 5, False, 0.36, level, False, 0.0, True), 0.2, 0.2)
+        for level in (0.05, 0.05 / 4)
+    ]
+    assert 0 < known[0] < known[1] < 0.6
+    assert np.isnan(simulated_spread(Drawn((2,) * 4, 5, False, 0.36, 0.05 / 13, False, 0.0, True), 0.2, 0.2))
+
+
+def answers(
+    rng: np.random.Generator, rates: np.ndarray, prompts: int, samples: int, icc: float
+) -> pl.DataFrame:
+    """Return responses to other prompts for each group."""
+    strength = 1 / icc - 1
+    chance = rng.beta(rates * strength, (1 - rates) * strength, size=(prompts, len(rates)))
+    negative = rng.random((samples, *chance.shape)) < chance
+    sample, prompt, group = np.indices(negative.shape).reshape(3, -1)
+    known = {
+        "group": group,
+        "prompt_id": group * prompts + prompt,
+        "negative": negative.ravel()[: len(sample)],
+    }
+    return pl.DataFrame(known).cast({"group": pl.String, "prompt_id": pl.String, "negative": pl.Int8})
+
+
+@pytest.mark.slow
+def test_with_three_prompts_the_stated_spread_is_found_if_half_of_the_groups_are_near_zero() -> None:
+    """Groups without negative responses do not show how their prompts vary (before: 47% power)."""
+    rng = np.random.default_rng(4)
+    same = np.full(6, 0.2)
+    known = [disparity(answers(rng, same, 3, 25, 0.2)).axes["minimum_detectable"][0] for _ in range(12)]
+    stated = float(np.median([size for size in known if size is not None])) / 100
+    higher = np.where(np.arange(6) % 2 == 0, 1.0, 0.0)
+    rates = 0.005 + higher * stated / higher.std(ddof=1)
+    axes = [disparity(answers(rng, rates, 3, 25, 0.2)).axes for _ in range(120)]
+    assert 0.68 <= np.mean([row["p"][0] <= 0.05 and row["low"][0] > 0 for row in axes]) <= 0.92
 
 
 def test_an_effect_is_stated_in_whichever_direction_there_is_room() -> None:

@@ -34,7 +34,6 @@ from .differences import (
     recovered_limits as recovered_limits,
 )
 from .effects import (
-    PLANNED_CORRELATION as PLANNED_CORRELATION,
     Design as Design,
     critical_z as critical_z,
     group_level as group_level,
@@ -61,6 +60,7 @@ from .pairs import (
     pairs_of_groups as pairs_of_groups,
     tukey_quantile as tukey_quantile,
 )
+from .smallest import PLANNED_CORRELATION as PLANNED_CORRELATION
 from .spread import Spread as Spread, burden as burden, spread_of_groups as spread_of_groups
 from .spread_limits import limits_of_spread as limits_of_spread
 from .supports import Supports as Supports, Z as Z, combine_by_cauchy as combine_by_cauchy

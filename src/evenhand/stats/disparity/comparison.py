@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from evenhand.stats.arrays import Flags, Floats, Indices
 from evenhand.stats.common_level import (
@@ -27,19 +26,13 @@ from evenhand.stats.disparity.effects import (
     cautious_effects,
     critical_z,
     group_level,
-    planned_z,
     smallest_effects,
 )
 from evenhand.stats.disparity.limits import KNOWN, GroupLimits, common_clustering
 from evenhand.stats.disparity.pairs import LargestGap, largest_gap
+from evenhand.stats.disparity.smallest import planned_z
 from evenhand.stats.disparity.spread import Spread, burden, spread_of_groups, spread_of_two
-from evenhand.stats.disparity.supports import (
-    CORRELATIONS,
-    GROUPS_DECIDE,
-    Supports,
-    Z,
-    combine_by_cauchy,
-)
+from evenhand.stats.disparity.supports import CORRELATIONS, Supports, Z, axis_caution, cautious_axis_p
 from evenhand.stats.disparity.units import Units
 from evenhand.stats.multiplicity import simes
 
@@ -192,28 +185,12 @@ def compare_with_others(
 
 
 def _axis_p(units: Units, supports: Supports, dealt: float, by_groups: float) -> float:
-    """Return the p of "no group differs", which also holds if the prompts of groups have unequal variances.
-
-    It combines two p-values with the weight `caution`: that of the permutations (`dealt`), and one that allows for
-    unequal variances. The latter combines Simes' p over the groups with a likelihood ratio. The likelihood ratio counts
-    only as far as the permutations confirm it. The caution of each group is weighted by its contribution to the sum of
-    squares between groups.
-
-    Parameters
-    ----------
-    by_groups : float
-        Simes' p of the groups' differences. It is a lower bound of the result if the caution is `GROUPS_DECIDE` or
-        more. The bound is relaxed continuously for smaller cautions.
-    """
+    """Return the p of "no group differs" (`cautious_axis_p`), from the permutation p and Simes' p over the groups."""
     contrasts = leave_one_out(units.n_groups)
-    single = inverted_differences(contrasts @ supports.means, *supports.widths(contrasts))
-    own = combine_by_cauchy([simes(single.p), max(supports.p_of_equal_rates(), dealt)])
-    centre = np.average(supports.means, weights=supports.prompts)
-    share = supports.prompts * np.square(supports.means - centre)
-    caution = float(share @ supports.caution) / max(float(share.sum()), 1e-300)
-    z = [float(-ndtri(np.clip(p, 1e-300, 1.0) / 2)) for p in (dealt, own, by_groups)]
-    bound = z[2] / max(min(caution / GROUPS_DECIDE, 1.0), 1e-9)
-    return float(2 * ndtr(-min((1 - caution) * z[0] + caution * z[1], bound)))
+    single = simes(inverted_differences(contrasts @ supports.means, *supports.widths(contrasts)).p)
+    caution = axis_caution(supports.means, supports.prompts, supports.caution)
+    parts = (np.array(p) for p in (dealt, by_groups, single, supports.p_of_equal_rates()))
+    return float(cautious_axis_p(caution, *parts))
 
 
 def with_common_level(
@@ -290,11 +267,13 @@ def _smallest(
     common = common_clustering(units, phi) if crossed else 0.0
     if common:  # few prompts show the variance poorly: what to expect of it (inverse chi-square)
         phi = min(phi * min(units.freedom / max(units.freedom - 2, 1), 2.0), 1.0)
-    design = Design(sizes, base, phi, scatter, typical, crossed, coins or limits.cautious, common)
+    supports, cautious = limits.supports, coins or limits.cautious
+    correlation = None if supports is None else supports.correlation
+    design = Design(sizes, base, phi, scatter, typical, crossed, cautious, common, correlation)
     found = smallest_effects(design, z1, level)
-    if limits.supports is None:
+    if supports is None:
         return found
-    correlation = float(limits.supports.weights @ CORRELATIONS)
+    correlation = float(supports.weights @ CORRELATIONS)
     samples = float(1 / np.mean(1 / units.samples))
     return cautious_effects(found, sizes, float(np.mean(base)), correlation, 1 / samples, level)
 

@@ -138,10 +138,10 @@ def _with_supports(
     mixed = []
     for side, ours, theirs in zip((above, ~above), widths, limits.supports.widths(contrasts), strict=True):
         mixed.append((1 - caution) * np.where(side[None, :], moved, ours) + caution * theirs)
-    return facing_zero(inverted_differences(estimate, *mixed), _attainable(limits.sizes, contrasts))
+    return facing_zero(inverted_differences(estimate, *mixed), attainable_p(limits.sizes, contrasts))
 
 
-def _attainable(sizes: Floats, contrasts: Floats) -> Floats:
+def attainable_p(sizes: Floats, contrasts: Floats) -> Floats:
     """Return the smallest p that permutations of the prompts of each contrast's groups can give (contrasts,)."""
     total = (np.abs(contrasts) > 0) @ sizes
     mine = sizes[contrasts.argmax(axis=1)]

@@ -1,6 +1,6 @@
 """Minimum detectable effects (80% power) of the comparison of groups, with the same code before and after a run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import fdtri, ndtri, stdtrit
@@ -8,15 +8,16 @@ from scipy.special import fdtri, ndtri, stdtrit
 from evenhand.stats.arrays import Counts, Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
+from evenhand.stats.disparity.drawn import Drawn, variance_of_difference
 from evenhand.stats.disparity.limits import COINS, KNOWN, OWN
 from evenhand.stats.disparity.simulated import (
+    FEW_OF_AXIS,
     FEW_UNITS,
-    Drawn,
     simulated_differences,
-    variance_of_difference,
+    simulated_spread,
 )
-from evenhand.stats.disparity.smallest import power_of_f
-from evenhand.stats.disparity.supports import GROUPS_DECIDE, Supports, Z, detectable_excess
+from evenhand.stats.disparity.smallest import PLANNED_CORRELATION, planned_z, power_of_f
+from evenhand.stats.disparity.supports import GROUPS_DECIDE, Supports, detectable_excess
 from evenhand.stats.disparity.tails import critical_value
 from evenhand.stats.power import POWER
 
@@ -25,7 +26,6 @@ _UNEQUAL = 4.0
 _NEGLIGIBLE = 0.03  # caution below which the supports' minimum detectable effect is not computed
 MIN_P_SHARE = 0.74
 """Level of each of two statistics, relative to that of the smaller p of both: .037 for .05."""
-PLANNED_CORRELATION = 0.3
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Design:
     if most units of a group share their stratum with one unit of every other group. `cautious` is as in `GroupLimits`.
     `common` is the variance of the rates of prompts that are asked about every group, divided by that of one Bernoulli
     trial. The difference of two groups then varies between prompts (see `rates_of_prompts`).
+    `correlation` is that of the responses to a prompt (ICC) if the test allows for unequal variances of prompts
+    (`Supports`), otherwise None.
     """
 
     sizes: Floats
@@ -48,6 +50,7 @@ class Design:
     crossed: bool = False
     cautious: bool = False
     common: float = 0.0
+    correlation: float | None = None
 
     @property
     def freedom(self) -> float:
@@ -232,25 +235,19 @@ def smallest_spread(design: Design, level: float) -> float:
 def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, float]:
     """Return the minimum detectable differences of groups (groups,) and the minimum detectable spread of the axis.
 
-    It is used before and after a run. With two groups, both are the same effect. Small samples are refined by
-    simulation of the whole test. NaN if nothing is detectable.
+    It is used before and after a run. With two groups, both are the same effect. With few units, they are simulated
+    with the whole test. NaN if nothing is detectable.
     """
     groups, sizes = len(design.sizes), design.sizes
     found = smallest_differences(design, np.maximum(z1, 1.0), group_level(level, groups))
+    scale = 1.0 if design.variance is None else float(np.sqrt(design.variance))
+    base = 0.0
+    if design.variance is None:
+        base = float(np.mean(design.base))
+        # near one half, use it: the effect there is the largest of both directions
+        base = min(base, 1 - base) if abs(base - 0.5) > 0.5 / np.sqrt(sizes.sum()) else 0.5
+    drawn = _drawn(design, level)
     if sizes.sum() <= FEW_UNITS and groups > 1:
-        several = 0 if design.variance is not None else design.samples
-        steps = 100 if design.common else 20  # within crossed prompts little varies
-        phi = max(round(steps * design.phi) / steps, float(f"{min(design.phi, 0.05):.1g}"), 1e-4)
-        counts = tuple(
-            int(size) for size in (np.full(groups, round(sizes.mean())) if design.crossed else sizes)
-        )
-        drawn = Drawn(counts, several, design.crossed, phi, level, design.cautious, design.common)
-        scale = 1.0 if design.variance is None else float(np.sqrt(design.variance))
-        base = 0.0
-        if design.variance is None:
-            base = float(np.mean(design.base))
-            # near one half, use it: the effect there is the largest of both directions
-            base = min(base, 1 - base) if abs(base - 0.5) > 0.5 / np.sqrt(sizes.sum()) else 0.5
         found = scale * simulated_differences(drawn, base, found / scale)
     found = np.where(sizes < 2, np.nan, found)
     if groups == 2:
@@ -260,7 +257,23 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     if design.cautious:  # the axis is significant only if a group is: the one with the smallest effect
         known = found[~np.isnan(found)]
         spread = max(spread, float(known.min()) * (1 - 1 / groups) ** 0.5) if known.size else float("nan")
+    if sizes.sum() <= FEW_OF_AXIS and groups > 2:
+        if design.correlation is not None:
+            steps = 50 if design.correlation < 0.1 else 20
+            icc, samples = max(round(steps * design.correlation) / steps, 0.01), max(design.samples, 2)
+            drawn = replace(drawn, samples=samples, phi=icc + (1 - icc) / samples, supported=True)
+        spread = scale * simulated_spread(drawn, base, spread / scale)
     return found, spread
+
+
+def _drawn(design: Design, level: float) -> Drawn:
+    """Return the design of simulated data sets, with rounded numbers so that results can be reused."""
+    groups, sizes = len(design.sizes), design.sizes
+    several = 0 if design.variance is not None else design.samples
+    steps = 100 if design.common else 20  # within crossed prompts little varies
+    phi = max(round(steps * design.phi) / steps, float(f"{min(design.phi, 0.05):.1g}"), 1e-4)
+    counts = tuple(int(size) for size in (np.full(groups, round(sizes.mean())) if design.crossed else sizes))
+    return Drawn(counts, several, design.crossed, phi, level, design.cautious, design.common)
 
 
 def cautious_effects(
@@ -299,6 +312,8 @@ def cautious_effects(
         one = float(differences.max())
         return np.full(2, one), float(one / np.sqrt(2))
     known = differences[np.isfinite(differences)]
+    if sizes.sum() <= FEW_OF_AXIS:  # simulated with the whole test
+        return differences, found[1]
     if not known.size:
         return differences, float("nan")
     # The larger the caution, the more the test of the axis depends on its most significant group (`GROUPS_DECIDE`).
@@ -349,51 +364,11 @@ def planned_effects(
     if groups < 2 or n.max() < 2:
         return differences, float("nan")
     phi = 1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION
-    design = Design(n, np.full(groups, base), phi, samples=samples)
+    correlation = PLANNED_CORRELATION if samples > 1 else None
+    design = Design(n, np.full(groups, base), phi, samples=samples, correlation=correlation)
     z1 = planned_z(n, base, samples, group_level(level, groups), seed)
     found = smallest_effects(design, z1, level)
     if samples > 1:
         found = cautious_effects(found, n, base, PLANNED_CORRELATION, 1 / samples, level)
     differences[known], spread = found
     return differences, spread
-
-
-def planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int = 0) -> Floats:
-    """Return the |z| that is exceeded with probability `level` in simulations without differences, for each group."""
-    generator = np.random.default_rng(seed)
-    base = float(np.clip(base, 1e-4, 1 - 1e-4))
-    total, groups = int(sizes.sum()), len(sizes)
-    draws = int(np.clip(2_000_000 // total, 8, 400))
-    concentration = 1 / PLANNED_CORRELATION - 1
-    shape = (draws, total)
-    rate = (
-        base if samples == 1 else generator.beta(base * concentration, (1 - base) * concentration, size=shape)
-    )
-    values = generator.binomial(samples, rate, size=shape) / samples
-    ends = np.cumsum(sizes).astype(np.intp)
-    starts = ends - sizes.astype(np.intp)
-    means = np.add.reduceat(values, starts, axis=1) / sizes
-    left = values - np.repeat(means, sizes.astype(np.intp), axis=1)
-    freedom = total - groups
-    within = np.square(left).sum(axis=1) / freedom
-    skew = float(np.mean(left**3)) / max(float(np.mean(np.square(left))) ** 1.5, 1e-12)
-    inverse = 1 / sizes
-    error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = (
-            (means - means.mean(axis=1, keepdims=True))
-            * (groups / (groups - 1))
-            / np.sqrt(within[:, None] * error)
-        )
-    z = np.minimum(np.abs(np.nan_to_num(z, posinf=40.0, neginf=-40.0)), 40.0)
-    cubes = inverse**2 - (np.square(inverse).sum() - np.square(inverse)) / (groups - 1) ** 3
-    skewness = skew * cubes / error**1.5
-    closed = critical_value(level, skewness, freedom)
-    result = closed.copy()
-    for size in np.unique(sizes):
-        members = sizes == size
-        pool = z[:, members]
-        seen = max(level, min(20.0 / pool.size, 0.5))
-        there = critical_value(seen, skewness[members], freedom)
-        result[members] = closed[members] * float(np.quantile(pool, 1 - seen, method="higher")) / there
-    return np.maximum(result, Z)

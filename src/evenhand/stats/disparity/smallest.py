@@ -1,4 +1,4 @@
-"""Compute minimum detectable changes: of one group, and between groups (F test)."""
+"""Compute what minimum detectable effects need: changes of one group, power of F tests, critical z before a run."""
 
 from math import inf, sqrt
 
@@ -6,7 +6,13 @@ import numpy as np
 from scipy import optimize, stats
 from scipy.special import chdtri, fdtri, ncfdtr, ndtr
 
+from evenhand.stats.arrays import Floats
+from evenhand.stats.disparity.supports import Z
+from evenhand.stats.disparity.tails import critical_value
+
 POWER = 0.8
+PLANNED_CORRELATION = 0.3
+"""Correlation of the responses to a prompt that is assumed before a run."""
 FAR, PIECES = 1e3, 1000
 """Noncentrality from which scipy's noncentral F may fail, and number of chi-square quantiles used instead."""
 
@@ -75,3 +81,44 @@ def signal_found(between: float, within: float, level: float) -> float:
     while power_of_f(top, between, within, critical) < POWER:
         top *= 4
     return float(optimize.brentq(lambda x: power_of_f(x, between, within, critical) - POWER, 0.0, top))
+
+
+def planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int = 0) -> Floats:
+    """Return the |z| that is exceeded with probability `level` in simulations without differences, for each group."""
+    generator = np.random.default_rng(seed)
+    base = float(np.clip(base, 1e-4, 1 - 1e-4))
+    total, groups = int(sizes.sum()), len(sizes)
+    draws = int(np.clip(2_000_000 // total, 8, 400))
+    concentration = 1 / PLANNED_CORRELATION - 1
+    shape = (draws, total)
+    rate = (
+        base if samples == 1 else generator.beta(base * concentration, (1 - base) * concentration, size=shape)
+    )
+    values = generator.binomial(samples, rate, size=shape) / samples
+    ends = np.cumsum(sizes).astype(np.intp)
+    starts = ends - sizes.astype(np.intp)
+    means = np.add.reduceat(values, starts, axis=1) / sizes
+    left = values - np.repeat(means, sizes.astype(np.intp), axis=1)
+    freedom = total - groups
+    within = np.square(left).sum(axis=1) / freedom
+    skew = float(np.mean(left**3)) / max(float(np.mean(np.square(left))) ** 1.5, 1e-12)
+    inverse = 1 / sizes
+    error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (
+            (means - means.mean(axis=1, keepdims=True))
+            * (groups / (groups - 1))
+            / np.sqrt(within[:, None] * error)
+        )
+    z = np.minimum(np.abs(np.nan_to_num(z, posinf=40.0, neginf=-40.0)), 40.0)
+    cubes = inverse**2 - (np.square(inverse).sum() - np.square(inverse)) / (groups - 1) ** 3
+    skewness = skew * cubes / error**1.5
+    closed = critical_value(level, skewness, freedom)
+    result = closed.copy()
+    for size in np.unique(sizes):
+        members = sizes == size
+        pool = z[:, members]
+        seen = max(level, min(20.0 / pool.size, 0.5))
+        there = critical_value(seen, skewness[members], freedom)
+        result[members] = closed[members] * float(np.quantile(pool, 1 - seen, method="higher")) / there
+    return np.maximum(result, Z)

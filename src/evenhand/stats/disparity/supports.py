@@ -8,7 +8,7 @@ a guard allows for the worst case in that group only.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc, ndtri, rel_entr
+from scipy.special import chdtrc, ndtr, ndtri, rel_entr
 
 from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.units import Units
@@ -88,12 +88,19 @@ class Supports:
 
     @staticmethod
     def from_moments(
-        means: Floats, variance: Floats, prompts: Floats, inverse: Floats, *, counts: Floats | None = None
+        means: Floats,
+        variance: Floats,
+        prompts: Floats,
+        inverse: Floats,
+        *,
+        counts: Floats | None = None,
+        sets: int = 1,
     ) -> "Supports":
         """Return the supports from moments of the prompts' means, each of shape (groups,).
 
         `variance` is that of the prompts' means (divisor: prompts - 1). `inverse` is the mean over prompts of 1 /
-        samples. `counts` is the number of groups with the moments of a row; default 1.
+        samples. `counts` is the number of groups with the moments of a row; default 1. Rows may be those of several
+        data sets of equally many groups, one data set after the other; `weights` then has one row per group.
         """
         counts = np.ones(len(means)) if counts is None else counts
         dispersion = CORRELATIONS + (1 - CORRELATIONS) * inverse[:, None]
@@ -103,11 +110,16 @@ class Supports:
         information = (prompts - 1) * np.minimum(1, _INFORMATION * trial) * seen
         logarithm = -0.5 * information[:, None] * (np.log(dispersion) + own[:, None] / dispersion)
         evidence = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
-        weights = np.full(len(CORRELATIONS), 1 / len(CORRELATIONS))
+        uniform = 1 / len(CORRELATIONS)
+        weights = np.full((sets, 1, len(CORRELATIONS)), uniform)
+        by_set, groups = evidence.reshape(sets, -1, len(CORRELATIONS)), counts.reshape(sets, 1, -1)
         for _ in range(_STEPS):
-            posterior = evidence * weights
-            posterior /= posterior.sum(axis=1, keepdims=True)
-            weights = (counts @ posterior + _PSEUDO_GROUPS / len(weights)) / (counts.sum() + _PSEUDO_GROUPS)
+            posterior = by_set * weights
+            posterior /= posterior.sum(axis=2, keepdims=True)
+            weights = (groups @ posterior + _PSEUDO_GROUPS * uniform) / (
+                groups.sum(axis=2, keepdims=True) + _PSEUDO_GROUPS
+            )
+        weights = weights[0, 0] if sets == 1 else np.repeat(weights[:, 0], groups.shape[2], axis=0)
         nothing = np.empty((0, 2, len(GRID)))
         found = Supports(means, prompts, dispersion, evidence, weights, information, nothing, nothing)
         learnt, guarded = found._limits()
@@ -132,6 +144,11 @@ class Supports:
         learnt = np.log(np.maximum(likely, 1e-280))
         guard = np.log(np.maximum(worst, 1e-280)) - penalty[:, None]
         return np.minimum(learnt, 0), np.minimum(np.maximum(learnt, guard), 0)
+
+    @property
+    def correlation(self) -> float:
+        """Return the median of the distribution of the ICC that all groups share, for one data set."""
+        return float(np.interp(0.5, np.cumsum(self.weights) - self.weights / 2, CORRELATIONS))
 
     @property
     def caution(self) -> Floats:
@@ -190,7 +207,7 @@ class Supports:
         return found
 
     def p_of_equal_rates(self) -> float:
-        """Return the p-value of the likelihood-ratio test that all rates are equal."""
+        """Return the p-value of the likelihood-ratio test that all rates are equal, for one data set."""
         rates = np.sin(np.linspace(0.001, np.pi / 2 - 0.001, 400)) ** 2
         rates = np.unique(np.concatenate([rates, np.clip(self.means, 1e-9, 1 - 1e-9)]))
         groups = len(self.means)
@@ -289,11 +306,42 @@ def _excess_of(
     return high
 
 
-def combine_by_cauchy(p: list[float]) -> float:
+def combine_by_cauchy(p: list[Floats]) -> Floats:
     """Return the Cauchy combination of several p-values (Liu & Xie 2020), which is valid under dependence.
 
-    >>> round(combine_by_cauchy([0.01, 0.5]), 4)
+    >>> round(float(combine_by_cauchy([np.array(0.01), np.array(0.5)])), 4)
     0.02
     """
-    tangent = np.tan((0.5 - np.clip(p, 1e-15, 1 - 1e-9)) * np.pi).mean()
-    return float(0.5 - np.arctan(tangent) / np.pi)
+    tangent = np.tan((0.5 - np.clip(p, 1e-15, 1 - 1e-9)) * np.pi).mean(axis=0)
+    return np.asarray(0.5 - np.arctan(tangent) / np.pi)
+
+
+def cautious_axis_p(
+    caution: Floats, dealt: Floats, by_groups: Floats, single: Floats, equal: Floats
+) -> Floats:
+    """Return the p of "no group differs", which also holds if the prompts of groups have unequal variances.
+
+    It combines two p-values with the weight `caution`: that of the permutations (`dealt`), and one that allows for
+    unequal variances. The latter combines Simes' p over the groups (`single`) with a likelihood ratio (`equal`). The
+    likelihood ratio counts only as far as the permutations confirm it.
+
+    Parameters
+    ----------
+    by_groups : numpy.ndarray
+        Simes' p of the groups' differences. It is a lower bound of the result if the caution is `GROUPS_DECIDE` or
+        more. The bound is relaxed continuously for smaller cautions.
+    """
+    own = combine_by_cauchy([single, np.maximum(equal, dealt)])
+    z = [-ndtri(np.clip(p, 1e-300, 1.0) / 2) for p in (dealt, own, by_groups)]
+    bound = z[2] / np.maximum(np.minimum(caution / GROUPS_DECIDE, 1.0), 1e-9)
+    return np.asarray(2 * ndtr(-np.minimum((1 - caution) * z[0] + caution * z[1], bound)))
+
+
+def axis_caution(means: Floats, prompts: Floats, caution: Floats) -> Floats:
+    """Return the caution of an axis: that of its groups, weighted by their part of the sum of squares between groups.
+
+    `means` and `caution` have the shape (..., groups), `prompts` (groups,).
+    """
+    centre = (means * prompts).sum(axis=-1, keepdims=True) / prompts.sum()
+    share = prompts * np.square(means - centre)
+    return np.asarray((share * caution).sum(axis=-1) / np.maximum(share.sum(axis=-1), 1e-300))
