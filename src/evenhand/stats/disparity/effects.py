@@ -246,7 +246,7 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
         base = float(np.mean(design.base))
         # near one half, use it: the effect there is the largest of both directions
         base = min(base, 1 - base) if abs(base - 0.5) > 0.5 / np.sqrt(sizes.sum()) else 0.5
-    drawn = _drawn(design, level)
+    drawn = _simulated_design(design, level)
     if sizes.sum() <= FEW_UNITS and groups > 1:
         found = scale * simulated_differences(drawn, base, found / scale)
     found = np.where(sizes < 2, np.nan, found)
@@ -266,7 +266,7 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     return found, spread
 
 
-def _drawn(design: Design, level: float) -> Drawn:
+def _simulated_design(design: Design, level: float) -> Drawn:
     """Return the design of simulated data sets, with rounded numbers so that results can be reused."""
     groups, sizes = len(design.sizes), design.sizes
     several = 0 if design.variance is not None else design.samples

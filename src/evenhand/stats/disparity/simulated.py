@@ -70,7 +70,7 @@ def _needed(drawn: Drawn, base: float, place: int, guess: float) -> float:
 def simulated_spread(drawn: Drawn, base: float, start: float) -> float:
     """Return the SD of group rates at which the axis is significant in 80% of simulated data sets; NaN if none is.
 
-    Half of the groups are above the base rate and half below, as far as rates can be.
+    Half of the groups are above the base rate and half below, at 0 if they cannot be lower.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _power(drawn: Drawn, base: float, shift: Floats, place: int) -> float:
     groups = len(drawn.sizes)
     deals = int(np.clip(15 / drawn.level, 299, 1_999))
     sets = int(np.clip(_VALUES // (deals * groups), 60, _SETS))
-    tests = SimulatedTests.of(drawn, base + shift, sets, deals)
+    tests = SimulatedTests.simulate(drawn, base + shift, sets, deals)
     moved = tests.mover_p
     p = np.maximum(tests.p, moved)
     axis_p = tests.axis_p
@@ -172,7 +172,7 @@ def _power_of_axis(drawn: Drawn, of_groups: Floats) -> float:
     deals = int(np.clip(15 / drawn.level, 499, 999))
     most = _ROWS if drawn.supported else _VALUES // deals
     sets = int(np.clip(most // groups, _LEAST_SETS, _SETS))
-    tests = SimulatedTests.of(drawn, of_groups, sets, deals)
+    tests = SimulatedTests.simulate(drawn, of_groups, sets, deals)
     axis_p = tests.middle_p
     if drawn.supported:
         axis_p = tests.supported_p()

@@ -323,7 +323,7 @@ def cautious_axis_p(
 
     It combines two p-values with the weight `caution`: that of the permutations (`dealt`), and one that allows for
     unequal variances. The latter combines Simes' p over the groups (`single`) with a likelihood ratio (`equal`). The
-    likelihood ratio counts only as far as the permutations confirm it.
+    likelihood ratio counts only to the extent that the permutations confirm it.
 
     Parameters
     ----------

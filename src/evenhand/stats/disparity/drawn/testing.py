@@ -38,7 +38,7 @@ class SimulatedTests:
     deals: int
 
     @staticmethod
-    def of(drawn: Drawn, of_groups: Floats, sets: int, deals: int) -> "SimulatedTests":
+    def simulate(drawn: Drawn, of_groups: Floats, sets: int, deals: int) -> "SimulatedTests":
         """Simulate data sets in which groups have these rates, and test them by permutation."""
         sizes = np.array(drawn.sizes)
         groups, total = len(sizes), int(sizes.sum())
@@ -144,7 +144,7 @@ class SimulatedTests:
             sets=sets,
         )
         caution = supports.caution.reshape(sets, groups)
-        theirs = self._guarded(supports)
+        theirs = self._guarded_widths(supports)
         size = np.abs(self.difference)
         single = _reached_p(theirs, size, grid)
         ours = self.facing(grid)
@@ -164,7 +164,7 @@ class SimulatedTests:
             axis_caution(self.means, sizes, caution), dealt, simes_of_rows(p), simes_of_rows(single), equal
         )
 
-    def _guarded(self, supports: Supports) -> Floats:
+    def _guarded_widths(self, supports: Supports) -> Floats:
         """Return the distances that face 0 of intervals for unequal variances (see `Supports.widths`)."""
         sets, groups = self.means.shape
         learnt, guarded = (
