@@ -123,7 +123,7 @@ class SimulatedTests:
         share = 1 / (groups - 1) ** 2
         down = np.sqrt(below + share * (above.sum(axis=2, keepdims=True) - above))
         up = np.sqrt(above + share * (below.sum(axis=2, keepdims=True) - below))
-        return np.where(self.difference > 0, down, up)
+        return np.asarray(np.where(self.difference > 0, down, up))
 
     def supported_p(self) -> Floats:
         """Return the p of axes whose prompts may have unequal variances (data sets,), as the comparison computes it."""
