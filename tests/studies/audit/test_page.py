@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from evenhand.reports.sentences import heading
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.schema import FINDINGS, MEASUREMENTS, Card, WriteError, measurement_frame, write_text
-from evenhand.studies.audit.page import render_html
+from evenhand.studies.audit.page import _singled_out, render_html
 from tests.helpers.page_outline import Outline
 from tests.helpers.report_factory import AXES, HOSTILE, MEASURE_CARDS, make_view
 
@@ -127,6 +128,19 @@ def test_groups_farthest_from_the_null_are_named_and_those_without_answers_count
     assert re.findall(r'<th scope="row">(.*?)</th>', part) == biased["group"].head(10).to_list()
     assert f"10 of {biased.height:,} biased groups" in part
     assert "8 groups have too few usable responses" in page
+
+
+def test_the_null_of_a_measure_with_a_smallest_relevant_effect_is_0():
+    rows = pl.DataFrame({
+        "benchmark": "b", "measure": "valence_shift", "axis": "age", "group": ["old", "young"],
+        "unit": "nats per sentence, over 0.1 counts", "estimate": [-2.4, 1.2], "low": [-2.5, 1.1], "high": [-2.3, 1.3],
+        "null": [-0.1, 0.1], "q": 0.006, "verdict": "biased",
+    })  # fmt: skip
+    view = SimpleNamespace(rows=lambda *_, groups: rows)
+    label, unit, number, found = _singled_out(view, "b", "valence_shift")
+    assert (label, number) == ("valence shift", 2)
+    assert unit == "nats per sentence; only values shown to be more than 0.1 from the null count"
+    assert [row["null"] for row in found] == [0.0, 0.0]
 
 
 def test_a_run_with_nothing_in_it_still_gives_a_page():

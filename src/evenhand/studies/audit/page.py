@@ -1,6 +1,7 @@
 """Render report.html: the whole audit on one page that needs no network, verdict first."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,6 +211,10 @@ def _quotes(section: BenchmarkSection) -> bool:
     return bool(shown or section.axes or (section.written is not None and section.written.examples))
 
 
+MARGIN = re.compile(r", over ([0-9.e-]+) counts$")
+"""End of a unit that states the smallest relevant effect."""
+
+
 def _singled_out(
     view: ReportView, benchmark: str, measure: str
 ) -> tuple[str, str, int, list[dict[str, Any]]] | None:
@@ -219,7 +224,12 @@ def _singled_out(
         return None
     distance = (pl.col("estimate") - pl.col("null").fill_null(0.0)).abs()
     farthest = biased.sort(distance, "group", descending=[True, False], nulls_last=True).head(GROUPS_SHOWN)
-    return wording.label(measure), biased["unit"][0] or "", biased.height, farthest.to_dicts()
+    unit, rows = biased["unit"][0] or "", farthest.to_dicts()
+    if (margin := MARGIN.search(unit)) is not None:
+        # the tested value is the end of the margin, but without bias the value is 0
+        rows = [row | {"null": 0.0} for row in rows]
+        unit = f"{unit[: margin.start()]}; only values shown to be more than {margin[1]} from the null count"
+    return wording.label(measure), unit, biased.height, rows
 
 
 def _matrix(measures: list[MeasureSection]) -> list[tuple[str, list[tuple[str, str, str]]]]:
