@@ -23,9 +23,9 @@ def cell(row: str, measure: str, estimate: float, part: str = "", **more: Any) -
 
 def study() -> NamesStudy:
     rows = [
-        cell("original", "classifier_bias", 1.4),
+        cell("original", "classifier_bias", 1.4, p=0.007),
         cell("original", "classifier_bias", 1.22, "speaker A"),
-        cell("original", "occupation_lean", -6.0),
+        cell("original", "occupation_lean", -6.0, p=0.0004),
         cell("original", "words", 20.0),
         cell(
             "after", "classifier_bias", 0.15, change=-1.25, change_p=0.001, change_low=-2.0, change_high=-0.5
@@ -56,7 +56,7 @@ def test_nearer_is_nearer_to_no_difference_from_either_side() -> None:
     assert measures[0] == (
         "◆",
         "Gender inferred from a reply: difference detected. A classifier infers the gender of the name from a reply "
-        "1.40 points more often than by chance (95% CI 0.40 to 2.40).",
+        "1.40 points more often than by chance (95% CI 0.40 to 2.40, q = 0.007).",
     )
     assert "the occupations mentioned is 6.0 points lower in conversations of women's names" in measures[1][1]
     assert len(measures) == 4 and all(found[0] in "◆○–" for found in measures)
@@ -123,9 +123,11 @@ def test_offensive_replies_show_which_gender_is_treated_worse(
         "difference": rates[0] - rates[1],
         "difference_low": limits[0],
         "difference_high": limits[1],
-        "q": 0.004 if named else 0.5,
+        "p": 0.004 if named else 0.5,
+        "q": 0.008 if named else 1.0,
         "named": named,
-        "minimum_detectable": 7.4,
+        "minimum_detectable": 6.8,
+        "n_units": 40,
         "obstacle": None,
     }
     told = [sentence for _, sentence in base_sentences("original", [], pl.DataFrame([woman]), 0.05)]
@@ -185,3 +187,25 @@ def test_notes_tell_what_was_lost_not_judged_and_expected_by_chance() -> None:
     assert [note for note in notes if "12 replies" in note] == [
         "after (greedy, names): 12 replies were not compared, because only this model, or only original, has them."
     ]
+
+
+def found_of(*ps: float) -> list[tuple[str, str]]:
+    """Sentences on measures with these p, each with a 95% CI that excludes 0."""
+    measures = ("classifier_bias", "token_bins", "occupation_lean")
+    cells = [
+        cell("original", measure, 1.5, p=p, minimum_detectable=3.0)
+        for measure, p in zip(measures, ps, strict=False)
+    ]
+    return list(base_sentences("original", cells, None, 0.05))
+
+
+def test_a_difference_is_detected_by_q_over_the_measures_of_the_sentence() -> None:
+    # three chances of one in twenty: a CI that excludes 0 is not enough
+    (mark, first), *lines = found_of(0.03, 0.02, 0.04)
+    assert mark == "○" and first.startswith("original: no difference between replies")
+    assert "no difference detected" in lines[0][1] and "95% CI 0.50 to 2.50, q = 0.060" in lines[0][1]
+    (mark, first), *lines = found_of(0.03, 0.002, 0.04)
+    assert mark == "◆" and "differ in 1 of 4 measures" in first
+    assert lines[0][1].startswith("Words: difference detected.") and "q = 0.006" in lines[0][1]
+    # one measure that could be tested is not corrected
+    assert found_of(0.03)[0][0] == "◆"

@@ -11,6 +11,7 @@ from evenhand.reports import HIGHER, LOWER, NOT_DETECTED
 from evenhand.schema import DataError, read_stored_table
 from evenhand.stats import Floats, holm
 from evenhand.studies.compare import compare_outputs
+from evenhand.studies.names.detection import AXES, MEASURES, minimum_detectable_at
 from evenhand.studies.names.effects import (
     GROUP_TOKENS,
     OFFENCE,
@@ -36,7 +37,7 @@ CELLS = {
     "high": pl.Float64,
     "null": pl.Float64,
     "p": pl.Float64,
-    "minimum_detectable": pl.Float64,  # distance from the null that a test detects with at least 80% power
+    "minimum_detectable": pl.Float64,  # distance from the null detected with 80% power; of STATED at Bonferroni's level
     "n": pl.Int64,
     "n_missing": pl.Int64,  # replies that were not generated, or not classified
     "n_units": pl.Int64,
@@ -85,6 +86,7 @@ def chat_cells(
     lost: int = 0,
     whole: bool = True,
     level: float = 0.05,
+    alpha: float = 0.05,
 ) -> Iterator[dict[str, Any]]:
     """Return the numbers of one row's self-chats.
 
@@ -100,6 +102,9 @@ def chat_cells(
         True if replicates use all names, as the run's own measurements do, which are then used with their tests.
     level : float
         Significance level of one change, for its minimum detectable effect.
+    alpha : float
+        Level of the whole study. The minimum detectable effect of a measure of STATED is for a test at
+        `alpha / MEASURES` (Bonferroni's level, which is stricter than Holm's).
     """
     stored = read_stored_table(run / "measurements.parquet").filter(
         (pl.col("benchmark") == benchmark) & pl.col("group").is_null()
@@ -117,8 +122,11 @@ def chat_cells(
                 name: row[name]
                 for name in ("estimate", "null", *TESTED, "n", "n_missing", "n_units", "obstacle")
             }
+            if measure in STATED:
+                stored_level = alpha / (AXES if benchmark == "names" else 1)
+                cell["minimum_detectable"] = minimum_detectable_at(alpha / MEASURES, row, stored_level)
         elif values is not None:
-            told = limits(values, found.shares[key])
+            told = limits(values, found.shares[key], alpha / MEASURES)
             if measure in (OFFENCE, *UTILITY):
                 told = within_bounds(told, np.inf if measure == WORDS else 100.0)
             cell |= {name: told[name] for name in ("estimate", "low", "high")}

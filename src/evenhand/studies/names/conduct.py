@@ -205,6 +205,7 @@ class _Session:
                             lost=lost,
                             whole=whole,
                             level=level / len(self.config.decoding),
+                            alpha=self.config.alpha,
                         )
                     ]
         groups = dealt(self._base_chats(), self.config.seed)

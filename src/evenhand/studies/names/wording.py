@@ -92,8 +92,13 @@ NOTES = (
     "All models have the same names, personas and decoding settings. A change is the difference between a model and "
     "the original model on the same conversations. Replies that only one of the two has are not compared.",
     "95% CIs treat names as a random sample. CIs of changes come from a jackknife over 20 groups of names (fewer if "
-    "there are few names). q is p corrected for all models and decoding settings tested on a measure (Holm). p of the "
-    "original model is not corrected for the number of measures.",
+    "there are few names). q of a change is p corrected for all models and decoding settings tested on a measure, by "
+    "Holm's method.",
+    "How “detected” is decided for the original model: replies are compared on up to four measures, and q is p "
+    "corrected for the number of measures that could be tested (Holm). A difference is detected if q is at most 0.05 "
+    "(option alpha) and the 95% CI excludes 0. If there is no difference, the probability that any of the four is "
+    "detected is at most 5%. The CIs are not corrected, so a CI can exclude 0 although no difference is detected. MDEs "
+    "allow for four measures.",
 )
 
 
