@@ -20,6 +20,7 @@ from .checkpoint import (
 from .devices import (
     available_memory as available_memory,
     check_device as check_device,
+    check_table_fits as check_table_fits,
     processor_memory as processor_memory,
     resolve_device as resolve_device,
     resolve_dtype as resolve_dtype,
@@ -42,9 +43,6 @@ from .precision import (
 )
 from .soundness import (
     check_finite as check_finite,
-)
-from .table_memory import (
-    check_table_fits as check_table_fits,
 )
 from .tokenizer import (
     check_token_ids as check_token_ids,

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.stats import PairTable
-
 BESIDE = "beside_"
 """Prefix of columns that state to which group of another axis a response belongs."""
 LEAST_TIE = 0.1
@@ -76,6 +74,8 @@ def has_same_sign(
 
     The intervals must exclude 0. row: names the two groups, as `highest` and `lowest`.
     """
+    from evenhand.stats import PairTable
+
     two = frame.filter(pl.col("group").is_in([row["highest"], row["lowest"]]), pl.col(value).is_not_null())
     if two["group"].n_unique() < 2:
         return False

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -19,7 +19,6 @@ from evenhand.benchmarks.analysis import (
 )
 from evenhand.benchmarks.answers.beside import group_columns, inside_others
 from evenhand.benchmarks.answers.design import Design, designed
-from evenhand.benchmarks.answers.interaction_sentences import interaction_headlines
 from evenhand.benchmarks.contract import (
     Analysis,
     AnalysisOptions,
@@ -28,11 +27,14 @@ from evenhand.benchmarks.contract import (
     Generation,
     Headline,
 )
-from evenhand.measures import ScoreDifferences, disparity, interactions, score_differences
-from evenhand.prompts import PromptSet
+from evenhand.measures import disparity
 from evenhand.reports import sentences
 from evenhand.reports.sentences import JUDGEMENTS, Estimate, RateWords, group_name, joined
 from evenhand.schema import Card, Measurement, UsageError, measurement_rows
+
+if TYPE_CHECKING:
+    from evenhand.measures import ScoreDifferences
+    from evenhand.prompts import PromptSet
 
 ROLE = "judgement"
 LEVEL = 0.05
@@ -124,6 +126,8 @@ def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataF
         why = dict.fromkeys(frame["axis"].unique(), "No answer has a number.")
         nothing = _nothing(frame, "score_spread", what, why)
         return Analysis(nothing, {"design": facts})
+    from evenhand.measures import score_differences
+
     reference = options.reference if (frame["group"] == (options.reference or "")).any() else None
     how: dict[str, Any] = {"cluster": design.cluster, "strata": list(design.strata)}
     shared: dict[str, Any] = {"n_axes": options.n_axes, "alpha": options.alpha, "seed": options.seed}
@@ -156,6 +160,8 @@ def _pairs(
     columns = group_columns(frame)
     if len(columns) < 2:
         return [], {}
+    from evenhand.measures import interactions
+
     found = interactions(
         frame, columns, value=value, cluster=design.cluster, strata=design.strata, is_rate=is_rate
     )
@@ -176,7 +182,7 @@ def _pairs(
     return rows, tables
 
 
-def score_rows(found: ScoreDifferences, unit: str) -> list[Measurement]:
+def score_rows(found: "ScoreDifferences", unit: str) -> list[Measurement]:
     """Return tested rows of axes and groups, and descriptive rows of means. unit: name of the number.
 
     For an axis with two groups, the MDE refers to the gap between them instead of the standard deviation.
@@ -208,7 +214,13 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
     words = RateWords(what, about="for", name=group_name, judge=JUDGEMENTS, study="analysis")
     written = rate_headlines(words) if facts["rates"] else score_headlines(what)
     groups = details.get("groups" if facts["rates"] else "score_groups", pl.DataFrame())
-    pairs = interaction_headlines(what, is_rate=facts["rates"], held=facts["held_fixed"])(findings, details)
+    pairs: list[Headline] = []
+    if "interactions" in details:
+        from evenhand.benchmarks.answers.interaction_sentences import interaction_headlines
+
+        pairs = interaction_headlines(what, is_rate=facts["rates"], held=facts["held_fixed"])(
+            findings, details
+        )
     # if the gap in one column depends on another column, its average is misleading, so the combination comes first
     found = [line for line in pairs if line.verdict == "biased"]
     columns = by_axis(details.get("interactions"))
@@ -258,7 +270,7 @@ def _inside(
     ]
 
 
-def _no_prompts(folders: Mapping[str, Path]) -> PromptSet:
+def _no_prompts(folders: Mapping[str, Path]) -> "PromptSet":
     raise UsageError(
         "The benchmark answers measures responses that you already have. It has no prompts for a model.",
         "Use evenhand measure FILE, or give your own prompts: --prompts FILE.",

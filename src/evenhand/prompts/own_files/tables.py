@@ -10,8 +10,6 @@ from typing import Any
 import polars as pl
 
 from evenhand.prompts.own_files.delimited import read_delimited
-from evenhand.prompts.own_files.lm_eval_samples import are_samples, rows_of_samples
-from evenhand.prompts.own_files.workbooks import WORKBOOKS, read_workbook
 from evenhand.schema import (
     UNREADABLE,
     DataError,
@@ -24,6 +22,7 @@ from evenhand.schema import (
 )
 from evenhand.weights import check_table_fits
 
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *WORKBOOKS)
 MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
 """Words that mean "no number", in lower or upper case. They are not used for group columns."""
@@ -88,6 +87,8 @@ def read_table(
         if kind in (".csv", ".tsv"):
             frame = read_delimited(path, expected, delimiter=delimiter, encoding=encoding, guesses=guesses)
         elif kind in WORKBOOKS:
+            from evenhand.prompts.own_files.workbooks import read_workbook
+
             frame = read_workbook(path, expected, sheet=sheet)
         elif kind == ".parquet":
             frame = read_parquet(path)
@@ -133,6 +134,8 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
             if len(row) < line.count(b":") and (twice := _named_twice(line)):
                 raise DataError(f"{path}, line {number}: the key {twice!r} occurs twice.", expected)
             rows.append(row)
+    from evenhand.prompts.own_files.lm_eval_samples import are_samples, rows_of_samples
+
     if are_samples(rows):
         try:
             rows = rows_of_samples(rows)

@@ -1,7 +1,6 @@
 """Generalise from sampled descriptors to all descriptors of an axis: how many differ, and how many were not sampled."""
 
 import numpy as np
-from scipy.stats import hypergeom
 
 from evenhand.schema import UsageError
 
@@ -43,6 +42,8 @@ def differing_in_axis(
             "differing_in_axis: arguments must satisfy 0 <= proved <= unproved <= drawn <= defined and drawn >= "
             f"1, got proved={proved}, unproved={unproved}, drawn={drawn}, defined={defined}."
         )
+    from scipy.stats import hypergeom
+
     hostile = np.arange(defined + 1)
     at_least = hypergeom.sf(proved - 1, defined, hostile, drawn)
     at_most = hypergeom.cdf(unproved, defined, hostile, drawn)
@@ -64,4 +65,6 @@ def chance_of_drawing(defined: int, drawn: int, hostile: int = 1) -> float:
             "chance_of_drawing: arguments must satisfy 0 < drawn <= defined and 0 <= hostile <= defined, got "
             f"defined={defined}, drawn={drawn}, hostile={hostile}."
         )
+    from scipy.stats import hypergeom
+
     return float(hypergeom.sf(0, defined, hostile, drawn))

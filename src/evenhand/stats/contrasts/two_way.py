@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from scipy.special import fdtr, fdtrc, fdtri, stdtr, stdtrit
 
 from evenhand.schema import UsageError
@@ -274,6 +273,8 @@ def sliding_interval(
     top = spread
     while below(top) > 0:
         top *= 4.0
+    from scipy.optimize import brentq
+
     low = 0.0
     if p <= LEVEL:
         start = 1e-12 * spread

@@ -3,8 +3,7 @@
 from math import inf, sqrt
 
 import numpy as np
-from scipy import optimize, stats
-from scipy.special import chdtri, fdtri, ncfdtr, ndtr
+from scipy.special import chdtri, fdtri, ncfdtr, ndtr, ndtri
 
 from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.supports import Z
@@ -30,7 +29,7 @@ def smallest_change(
     The variance of a share depends on the share, so both terms depend on d. `variance` has the variances of scaled
     residuals for paired and for independent responses: the variance that a change adds is not shared by both models.
     """
-    power = float(stats.norm.ppf(POWER))
+    power = float(ndtri(POWER))
     if rates is None:
         return float((z + power) * sqrt(variance[0] * scale**2 / units + others))
     before, after = rates
@@ -48,7 +47,11 @@ def smallest_change(
         found = variance[0] * (moved - added) + variance[1] * added
         return d - z * sqrt(variance[0] * moved / units + others) - power * sqrt(found / units + others)
 
-    return float(optimize.brentq(beyond, 0.0, room)) if beyond(room) > 0 > beyond(0.0) else inf
+    if not beyond(room) > 0 > beyond(0.0):
+        return inf
+    from scipy.optimize import brentq
+
+    return float(brentq(beyond, 0.0, room))
 
 
 def power_of_f(signal: float, between: float, within: float, critical: float) -> float:
@@ -76,11 +79,13 @@ def signal_found(between: float, within: float, level: float) -> float:
     >>> round(signal_found(1.0, 1e6, 0.05), 2)
     7.85
     """
+    from scipy.optimize import brentq
+
     critical = float(fdtri(between, within, 1 - level))
     top = 8.0
     while power_of_f(top, between, within, critical) < POWER:
         top *= 4
-    return float(optimize.brentq(lambda x: power_of_f(x, between, within, critical) - POWER, 0.0, top))
+    return float(brentq(lambda x: power_of_f(x, between, within, critical) - POWER, 0.0, top))
 
 
 def planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int = 0) -> Floats:

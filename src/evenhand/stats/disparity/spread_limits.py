@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from scipy import optimize, stats
+from scipy.special import chdtr, chdtrc
 
 from evenhand.stats.arrays import Floats
 
@@ -30,8 +30,8 @@ def limits_of_spread(means: Floats, noise: Floats, df: float) -> tuple[float, fl
         freedom = 2 * mean**2 / max(variance, 1e-300)
         at = observed * freedom / mean
         return (
-            float(stats.chi2.sf(at, freedom)),
-            float(stats.chi2.cdf(at, freedom)),
+            float(chdtrc(freedom, at)),
+            float(chdtr(freedom, at)),
             square / (square + 2 * usual / sqrt(count - 1) if usual > 0 else max(square, 1e-300)),
         )
 
@@ -43,17 +43,15 @@ def limits_of_spread(means: Floats, noise: Floats, df: float) -> tuple[float, fl
         _, below, slide = tails(spread)
         return below - 0.025 * slide if slide > 0 else below
 
+    from scipy.optimize import brentq
+
     top = 10 * sqrt(observed + usual) + 1e-12
     middle = sqrt(max(observed - usual, 0.0))
-    low = (
-        0.0
-        if too_low(0.0) >= 0
-        else float(optimize.brentq(too_low, 0.0, max(middle, 1e-12) + sqrt(observed)))
-    )
+    low = 0.0 if too_low(0.0) >= 0 else float(brentq(too_low, 0.0, max(middle, 1e-12) + sqrt(observed)))
     if too_high(top) > 0:
         return low, top
     start = max(middle, low)
-    high = start if too_high(start) <= 0 else float(optimize.brentq(too_high, start, top))
+    high = start if too_high(start) <= 0 else float(brentq(too_high, start, top))
     return low, high
 
 

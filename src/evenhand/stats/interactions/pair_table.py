@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import fdtr, ncfdtrinc
-from scipy.stats import f as f_distribution, norm, t as t_distribution
+from scipy.special import fdtr, fdtrc, ncfdtrinc, ndtr, stdtr, stdtrit
 
 from evenhand.stats.arrays import Codes, Flags, Floats
 from evenhand.stats.interactions.results import CellDeparture, Gaps, PairTest
@@ -179,7 +178,7 @@ class PairTable:
         estimate, error, df = self.contrasts(weights, fit)
         ratio = np.abs(estimate / np.maximum(error, 1e-12))
         different = self._different_contrasts(fit)
-        return estimate, error, df, 2 * t_distribution.sf(ratio, df), different
+        return estimate, error, df, 2 * stdtr(df, -ratio), different
 
     def _different_contrasts(self, fit: _Fit) -> int:
         """Return the number of distinct departures: mirror cells of a column with two groups share one."""
@@ -228,7 +227,7 @@ class PairTable:
             df = float(len(weights) - self._rank)
             ratio = float((residuals**2 * weights).sum() / df)
             spare = max(self._spare_df(), 1.0)
-            return float(f_distribution.sf(ratio, df, spare)), ratio, df, spare, df / float(weights.sum())
+            return float(fdtrc(df, spare, ratio)), ratio, df, spare, df / float(weights.sum())
         maker = self._fit.residual_maker
         form = maker.T @ (self.n_units[:, None] * maker)
         product = form @ self._covariance
@@ -239,7 +238,7 @@ class PairTable:
         spare = max(df * (self.n_sampled - 1), 1.0)
         ratio = float(self.means @ form @ self.means) / trace
         mean_square = trace / float(self.n_units.sum())
-        return float(f_distribution.sf(ratio, df, spare)), ratio, df, spare, mean_square
+        return float(fdtrc(df, spare, ratio)), ratio, df, spare, mean_square
 
     def spread(self, alpha: float = 0.05) -> tuple[float, float, float]:
         """Return the root mean square departure from additivity over the cells, and its interval.
@@ -266,7 +265,7 @@ class PairTable:
         )
         mirrored = [int(cell) for cell in where if abs(rows[cell] @ rows[where[place]]) > 1 - 1e-6]
         chosen = int(where[place])
-        reach = float(t_distribution.isf(alpha / (2 * different), df[place]) * error[place])
+        reach = float(-stdtrit(df[place], alpha / (2 * different)) * error[place])
         centre = float(estimate[place])
         cells = (chosen, *(cell for cell in mirrored if cell != chosen))
         return CellDeparture(
@@ -311,7 +310,7 @@ class PairTable:
         if not rows:
             return Gaps(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(3)))
         estimate, error, df = self.contrasts(np.array(rows), refuted=True)
-        reach = t_distribution.isf(alpha / (2 * len(rows)), df) * error
+        reach = -stdtrit(df, alpha / (2 * len(rows))) * error
         return Gaps(np.array(levels), estimate, estimate - reach, estimate + reach)
 
     def residuals_of(self, values: Floats) -> Floats:
@@ -324,7 +323,7 @@ class PairTable:
         rows = np.eye(len(self.means))[highest] - np.eye(len(self.means))
         others = np.delete(rows, highest, axis=0)
         estimate, error, df = self.contrasts(others, refuted=True)
-        p = 2 * t_distribution.sf(np.abs(estimate) / np.maximum(error, 1e-12), df)
+        p = 2 * stdtr(df, -(np.abs(estimate) / np.maximum(error, 1e-12)))
         return highest, float(p.max(initial=0.0))
 
     def expected(self) -> Floats:
@@ -344,7 +343,7 @@ class PairTable:
         fit = self._fit
         _, error, df, _, different = self._departures(fit)
         tests = different if different == 1 else 2 * different
-        critical = t_distribution.isf(alpha / (2 * tests), df)
+        critical = -stdtrit(df, alpha / (2 * tests))
         sizes = np.full(len(self.cells), np.nan)
         for row, cell in enumerate(np.flatnonzero(fit.free)):
             if self.is_rate:
@@ -354,7 +353,7 @@ class PairTable:
                 standard_error = deviation = np.full(len(departure), error[row])
             limit = critical[row] * standard_error / deviation
             reach = departure / deviation - limit * (1 - 1 / (4 * df[row]))
-            power = norm.cdf(reach / np.sqrt(1 + limit**2 / (2 * df[row])))
+            power = ndtr(reach / np.sqrt(1 + limit**2 / (2 * df[row])))
             enough = np.flatnonzero(power >= POWER)
             sizes[cell] = departure[enough[0]] if len(enough) else np.inf
         return sizes

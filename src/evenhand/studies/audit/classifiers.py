@@ -8,16 +8,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evenhand.benchmarks import Benchmark, ClassifierRole
-from evenhand.classifiers import Classifier, Labels, asks_service, file_kind
-from evenhand.models import LanguageModel, Texts
-from evenhand.models.served import is_address
-from evenhand.runs import fingerprint_digest
-from evenhand.runs.cluster import Pool, Recipe, RemoteClassifier
+from evenhand.classifiers import Classifier, Labels
+from evenhand.models import Texts
 from evenhand.schema import (
     DataError,
     EvenhandError,
@@ -28,11 +24,15 @@ from evenhand.schema import (
     split_role,
     unknown_name,
 )
-from evenhand.studies.missing_classifiers import ClassifierMissing
 from evenhand.study import MODEL_ROLE
 
+if TYPE_CHECKING:
+    from evenhand.benchmarks import Benchmark, ClassifierRole
+    from evenhand.models import LanguageModel
+    from evenhand.runs.cluster import Pool
 
-def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
+
+def roles_of(benchmarks: "Iterable[Benchmark]") -> dict[str, list[str]]:
     """Return the names of the benchmarks of each role."""
     roles: dict[str, list[str]] = {}
     for benchmark in benchmarks:
@@ -41,7 +41,7 @@ def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
     return roles
 
 
-def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[str, str]:
+def named_by_role(named: Sequence[str], benchmarks: "Sequence[Benchmark]") -> dict[str, str]:
     """Return classifier names by role from the values of `--classifier`: ROLE=NAME, or NAME if there is a single role.
 
     `named` are the values, and `benchmarks` the selected benchmarks. Raises a UsageError that lists the roles.
@@ -75,7 +75,7 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
 
 
 def named_or_loaded(
-    classifiers: Mapping[str, str | Classifier | LanguageModel],
+    classifiers: "Mapping[str, str | Classifier | LanguageModel]",
 ) -> tuple[dict[str, str], dict[str, Classifier]]:
     """Return classifiers by role as names only, and the classifiers that were passed as objects, by their fingerprint.
 
@@ -93,7 +93,7 @@ def named_or_loaded(
     return names, loaded
 
 
-def check_roles(classifiers: Mapping[str, str], benchmarks: Sequence[Benchmark]) -> None:
+def check_roles(classifiers: Mapping[str, str], benchmarks: "Sequence[Benchmark]") -> None:
     """Raise UsageError if a classifier is named for a role that none of the benchmarks has."""
     roles = roles_of(benchmarks)
     for role, name in classifiers.items():
@@ -120,7 +120,7 @@ class ClassifierShelf:
 
     device: str = "auto"
     given: Mapping[str, Classifier] = field(default_factory=dict)
-    pool: Pool | None = None
+    pool: "Pool | None" = None
     _loaded: dict[str, Classifier | EvenhandError] = field(default_factory=dict)
 
     def get(self, name: str) -> Classifier:
@@ -139,6 +139,8 @@ class ClassifierShelf:
     def _load(self, name: str) -> Classifier:
         if self.pool is None or _stays_here(name):
             return load_named_classifier(name, self.device)
+        from evenhand.runs.cluster import Recipe, RemoteClassifier
+
         return RemoteClassifier(self.pool, Recipe(partial(load_named_classifier, name, self.device)))
 
     def check_names(self, named: Mapping[str, str]) -> None:
@@ -152,9 +154,11 @@ class ClassifierShelf:
                 self.get(_full_name(role, name, self.given))
 
     def with_others(
-        self, error: Exception, benchmarks: Iterable[Benchmark], named: Mapping[str, str]
+        self, error: Exception, benchmarks: "Iterable[Benchmark]", named: Mapping[str, str]
     ) -> Exception:
         """Return an error of `of` with flags for the missing classifiers of all benchmarks; another error as it is."""
+        from evenhand.studies.missing_classifiers import ClassifierMissing
+
         if not isinstance(error, ClassifierMissing):
             return error
         missing = {error.role: error}
@@ -166,8 +170,8 @@ class ClassifierShelf:
         return error.with_flags_of(missing.values())
 
     def of(
-        self, benchmark: Benchmark, named: Mapping[str, str], *, only: Collection[str] | None = None
-    ) -> dict[str, tuple[ClassifierRole, str]]:
+        self, benchmark: "Benchmark", named: Mapping[str, str], *, only: Collection[str] | None = None
+    ) -> "dict[str, tuple[ClassifierRole, str]]":
         """Return the roles of a benchmark with the names of their loaded classifiers.
 
         Raises UsageError for a wrong name in `named`, else ClassifierMissing with the reason and how to name another.
@@ -188,6 +192,8 @@ class ClassifierShelf:
             try:
                 self.get(name)
             except EvenhandError as error:
+                from evenhand.studies.missing_classifiers import ClassifierMissing
+
                 if isinstance(error, UsageError) and role in named:
                     raise  # a wrong name, which another classifier does not fix
                 raise ClassifierMissing(benchmark.name, role, name, error) from error
@@ -209,18 +215,21 @@ def load_named_classifier(name: str, device: str) -> Classifier:
 
 
 def _stays_here(name: str) -> bool:
+    from evenhand.classifiers import asks_service, file_kind
+    from evenhand.models.served import is_address
+
     if is_address(name.removeprefix(f"{MODEL_ROLE}:")) or file_kind(name):
         return True
     return asks_service(split_options(name, blank=False)[0])
 
 
-def model_judge(model: LanguageModel) -> Classifier:
+def model_judge(model: "LanguageModel") -> Classifier:
     """Return a language model that measures perplexity; raises Unsupported for masked models."""
 
     return cast(Classifier, PerplexityJudge(model))
 
 
-def without_classifier(benchmark: Benchmark, named: Mapping[str, str]) -> list[str]:
+def without_classifier(benchmark: "Benchmark", named: Mapping[str, str]) -> list[str]:
     """Return roles of a benchmark without a classifier, each with how to get one."""
     return [
         f"{judge.role} in {benchmark.name}: {_how(judge)}"
@@ -229,27 +238,27 @@ def without_classifier(benchmark: Benchmark, named: Mapping[str, str]) -> list[s
     ]
 
 
-def roles_judged_by(benchmark: Benchmark, named: Collection[str]) -> set[str]:
+def roles_judged_by(benchmark: "Benchmark", named: Collection[str]) -> set[str]:
     """Return the roles of a benchmark that depend on the classifiers of some roles: these, and roles derived from
     them.
     """
     return {judge.role for judge in benchmark.classified_by if {judge.role, judge.follows} & set(named)}
 
 
-def optional_roles(benchmark: Benchmark) -> set[str]:
+def optional_roles(benchmark: "Benchmark") -> set[str]:
     """Return the roles that a benchmark can do without: it is measured even if no classifier has the role."""
     return {judge.role for judge in benchmark.classified_by if judge.optional}
 
 
-def _waits(judge: ClassifierRole, named: Mapping[str, str]) -> bool:
+def _waits(judge: "ClassifierRole", named: Mapping[str, str]) -> bool:
     return bool(judge.optional) and judge.role not in named
 
 
-def _named_for(judge: ClassifierRole, named: Mapping[str, str]) -> str:
+def _named_for(judge: "ClassifierRole", named: Mapping[str, str]) -> str:
     return named.get(judge.role) or named.get(judge.follows) or judge.classifier
 
 
-def _how(judge: ClassifierRole) -> str:
+def _how(judge: "ClassifierRole") -> str:
     if judge.role == MODEL_ROLE:
         return f"add a language model, --classifier {judge.role}=MODEL"
     return f"{judge.optional}; the published classifier is --classifier {judge.role}={judge.classifier}"
@@ -260,7 +269,7 @@ def _full_name(role: str, name: str, given: Collection[str]) -> str:
     return name if plain else f"{MODEL_ROLE}:{name}"
 
 
-def _nothing_to_label(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> UsageError:
+def _nothing_to_label(named: Sequence[str], benchmarks: "Sequence[Benchmark]") -> UsageError:
     names = " and ".join(benchmark.name for benchmark in benchmarks)
     return UsageError(
         f"`--classifier` ({', '.join(named)}) has no effect here: {names} {'does' if len(benchmarks) == 1 else 'do'} "
@@ -286,7 +295,7 @@ class PerplexityJudge:
     labels: tuple[str, ...] = ("perplexity",)
     reads_context = True
 
-    def __init__(self, model: LanguageModel):
+    def __init__(self, model: "LanguageModel"):
         if model.architecture == "masked":
             raise Unsupported(
                 f"{model.fingerprint.get('name', 'This model')} is a masked language model and cannot compute "
@@ -299,6 +308,8 @@ class PerplexityJudge:
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Return the fingerprint of the language model."""
+        from evenhand.runs import fingerprint_digest
+
         name = str(self.model.fingerprint.get("name", type(self.model).__name__))
         return {
             "name": f"perplexity under {name}",

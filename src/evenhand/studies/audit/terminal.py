@@ -24,7 +24,6 @@ from evenhand.reports import (
 from evenhand.schema import Card
 from evenhand.studies.audit import glance
 from evenhand.studies.audit.written_terminal import render_how, render_quality, render_rates, untold
-from evenhand.studies.planned import plan_title, planned_errors, planned_time
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
 WORST = 5
@@ -85,9 +84,8 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
     """Print a plan: its cost and its minimum detectable effects. Only a probe has been run.
 
     `plan` is the result of `evenhand.runs.estimate` (any of `requests`, `distinct_requests`, `tokens`, `seconds`,
-    `disk_bytes`, `asked`, `not_estimated`). It also has `benchmarks` (prompts by name), `left_out` (reasons by name)
-    and `minimum_detectable` (by benchmark, a frame with axis, n, minimum_detectable and unit). It may have the keys
-    that `render_planned_continuations` prints.
+    `disk_bytes`, `asked`, `not_estimated`). It also has `benchmarks` (prompts by name), `left_out` (reasons by name),
+    `minimum_detectable` (by benchmark, a frame) and, if text is generated, keys for `render_planned_continuations`.
 
     >>> import sys
     >>> render_plan({"requests": 1200, "seconds": 90.0}, Console(file=sys.stdout, width=80))
@@ -95,6 +93,8 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
     prompts         1,200
     estimated time  1 min 30 s
     """
+    from evenhand.studies.planned import plan_title, planned_errors, planned_time
+
     out = Printer(console)
     out.line(plan_title(plan), "bold")
     rows = [

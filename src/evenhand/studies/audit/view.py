@@ -11,7 +11,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.benchmarks import Benchmark, Conversation, load_benchmark
-from evenhand.classifiers import ClassifiedText, classifier_cards, file_kind
+from evenhand.classifiers import ClassifiedText
 from evenhand.reports import BenchmarkView, ClassifierView, ReportView, WrittenView, measurement_numbers
 from evenhand.runs import LabelledRecord, Manifest
 from evenhand.schema import write_json, write_text
@@ -116,6 +116,8 @@ def _judge(role: str, record: LabelledRecord, manifest: Manifest) -> ClassifierV
     stored = manifest.labels[record.classifier]
     facts: Mapping[str, Any] = {**stored.fingerprint, **stored.description}
     name = str(facts.get("name") or unquote(record.classifier.rpartition("@")[0]))
+    from evenhand.classifiers import classifier_cards, file_kind
+
     kind = file_kind(name)
     card = classifier_cards().get(f"{kind}FILE" if kind else name)
     return ClassifierView(

@@ -6,7 +6,7 @@ from math import exp, isfinite
 from typing import Any
 
 import polars as pl
-from scipy import stats
+from scipy.special import ndtr, ndtri
 
 from evenhand.measures.changes import CHANGE
 from evenhand.reports import decimals, known, label, number
@@ -175,7 +175,7 @@ def _diversity(measure: str, found: list[dict[str, _Level]], budget: int) -> dic
         if change == 0
         else 0.0
         if facing <= 0
-        else float(2 * stats.norm.sf(stats.norm.ppf(0.975) * abs(change) / facing))
+        else float(2 * ndtr(-(ndtri(0.975) * abs(change) / facing)))
     )
     return {**row, "low": change - down, "high": change + up, "p": p}
 

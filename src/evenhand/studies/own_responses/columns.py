@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import polars as pl
 
 from evenhand.schema import DataError, UsageError, list_names, unknown_column, unknown_name
-from evenhand.studies.missing_classifiers import forgotten_classifier
 from evenhand.studies.own_responses.asking import examples, flag, may_be_group, may_hold, what_each_may_be
 
 OURS: Mapping[str, str] = {
@@ -256,6 +255,8 @@ def _missing_classifier(where: str, column: str, outcomes: Mapping[str, str]) ->
 
     outcomes: meanings of other columns that could be compared instead.
     """
+    from evenhand.studies.missing_classifiers import forgotten_classifier
+
     others = [f"--column {theirs}={ours}" for theirs, ours in outcomes.items()]
     compare = f"To compare another column: {' or '.join(others)}. " if others else ""
     return forgotten_classifier(

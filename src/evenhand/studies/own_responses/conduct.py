@@ -26,13 +26,9 @@ from evenhand.prompts.own_files import (
     Source,
     TableInMemory,
     read_continuations,
-    read_responses,
-    read_scores,
-    read_self_chats,
     read_table,
     require_columns,
 )
-from evenhand.runs import LABEL_VALUES, build_classified_texts, describe_unjudged, label_texts
 from evenhand.schema import DataError, ResponseError, UsageError, did_you_mean, list_names, unknown_column
 from evenhand.studies.audit import (
     ClassifierShelf,
@@ -40,10 +36,8 @@ from evenhand.studies.audit import (
     optional_roles,
     roles_judged_by,
 )
-from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 from evenhand.studies.own_responses.answers import Answers, answers_of
 from evenhand.studies.own_responses.columns import OURS, columns_of, stated_columns
-from evenhand.studies.own_responses.missing import without_declared
 from evenhand.study import MeasuringOptions, validated
 from evenhand.weights import check_device
 
@@ -54,6 +48,10 @@ ANSWER_FORMAT = (
     "columns of groups, and a number, a label, true or false, or the text of the answer. Assign columns with --column "
     "THEIRS=OURS."
 )
+
+
+LISTED_COLUMNS = 8
+"""Largest number of columns that a sentence about missing values lists."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +157,12 @@ def measure_responses(
             f"{did_you_mean(reference, groups)}",
             f"Use a group of that column, as written in the file: {list_names(groups) or 'it has none'}.",
         )
-    error = read_classifier_error(classifier_error)
-    if error is not None:
+    error = None
+    if classifier_error is not None:
+        from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
+
+        error = read_classifier_error(classifier_error)
+        assert error is not None
         check_error_groups(error, {benchmark: responses}, [recipe])
     options = AnalysisOptions(
         seed=seed,
@@ -266,6 +268,8 @@ def _conversations(
 
     Roles without labels in the file are labelled by the benchmark's own classifiers, as in an audit.
     """
+    from evenhand.prompts.own_files import read_self_chats
+
     roles = [judge.role for judge in recipe.classified_by]
     now = roles_judged_by(recipe, named)
     frame, judged = read_self_chats(file, recipe.required_columns, roles, threshold=threshold, judged_now=now)
@@ -282,6 +286,8 @@ def _with_labels(
     frame: pl.DataFrame, role: str, who: ClassifierRole, classifier: Classifier, file: Source, expected: str
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return the table with a classifier's judgements in columns of a role, and what it did not judge in a sentence."""
+    from evenhand.runs import LABEL_VALUES, build_classified_texts, describe_unjudged, label_texts
+
     needed = ["text"] if who.text.part != "continuation" else []
     require_columns(frame, [*needed, *(name for name in who.text.columns if name != "text")], file, expected)
     with_prompts = frame if "text" in frame.columns else frame.with_columns(text=pl.lit(""))
@@ -310,8 +316,77 @@ def _not_labelled(role: str) -> list[pl.Expr]:
 
 
 def _responses(file: Source, recipe: Benchmark) -> pl.DataFrame:
+    from evenhand.prompts.own_files import read_responses, read_scores
+
     if recipe.takes_scores:
         scores = read_scores(file, recipe.required_columns)
         if scores is not None:
             return scores
     return read_responses(file, recipe.required_columns).frame
+
+
+def without_declared(table: pl.DataFrame, missing: Sequence[str], notes: list[str]) -> pl.DataFrame:
+    """Return the table with the declared values as nulls.
+
+    Parameters
+    ----------
+    table
+        As read.
+    missing
+        Texts. A cell is missing if it is one of them, without the blanks around it and in any case of letters; a
+        number is missing if its value is that of a text which is a number ("-99").
+    notes
+        Takes a sentence with how many cells of which columns are missing by each value, also if there are none.
+
+    Raises
+    ------
+    UsageError
+        A declared value that is empty (an empty cell is missing anyway). A value that is in no cell is no error:
+        the same command must work for a file in which nothing is missing.
+
+    >>> notes = []
+    >>> without_declared(pl.DataFrame({"pay": ["3", "k.A."]}), ["k.A."], notes)["pay"].to_list(), notes
+    (['3', None], ["1 cell is read as missing, 'k.A.' (pay 1)."])
+    """
+    for value in missing:
+        if not value.strip():
+            raise UsageError(
+                "`--missing` got an empty value. Empty cells always count as missing.", "Remove it."
+            )
+        is_value = [_cells_with(table[name], value.strip()).alias(name) for name in table.columns]
+        found = {cells.name: int(cells.sum()) for cells in is_value if cells.any()}
+        if not found:
+            notes.append(
+                f"No cell has the missing value {value.strip()!r}. Whole cells are compared, in upper or lower case."
+            )
+            continue
+        table = table.with_columns(
+            pl.when(~cells).then(pl.col(cells.name)).alias(cells.name)
+            for cells in is_value
+            if cells.name in found
+        )
+        cells = sum(found.values())
+        listed = ", ".join(f"{name} {count:,}" for name, count in list(found.items())[:LISTED_COLUMNS])
+        more = f" and {len(found) - LISTED_COLUMNS} more columns" if len(found) > LISTED_COLUMNS else ""
+        notes.append(
+            f"{cells:,} {'cell is' if cells == 1 else 'cells are'} read as missing, {value.strip()!r} "
+            f"({listed}{more})."
+        )
+    return table
+
+
+def _cells_with(values: pl.Series, value: str) -> pl.Series:
+    """Return whether each value of a column is the declared one."""
+    if values.dtype == pl.String:
+        return (values.str.strip_chars().str.to_lowercase() == value.lower()).fill_null(False)
+    number = _number(value)
+    if number is not None and values.dtype.is_numeric():
+        return (values.cast(pl.Float64) == number).fill_null(False)
+    return pl.Series([False]).new_from_index(0, len(values))
+
+
+def _number(value: str) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,12 +13,11 @@ from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.measures import measure_cards
 from evenhand.models import LanguageModel
+from evenhand.prompts.own_files import Source
 from evenhand.reports import ReportView
-from evenhand.runs import default_path
 from evenhand.schema import checked_kinds, write_table
 from evenhand.studies.audit import ViewedResult, benchmark_view, named_by_role, named_or_loaded
 from evenhand.studies.own_responses.conduct import ANSWERS, Measured, Reading, measure_responses
-from evenhand.studies.own_responses.frames import as_source
 
 DETAILS = "details/"
 
@@ -235,7 +235,7 @@ def measure(
             named_by_role(classifiers, [load_benchmark(benchmark or ANSWERS)]) if classifiers else {}
         )
     names, loaded = named_or_loaded(classifiers)
-    source = as_source(answers)
+    source = Path(answers) if isinstance(answers, str | PathLike) else _given(answers)
     measured = measure_responses(
         source,
         benchmark,
@@ -260,5 +260,17 @@ def measure(
     )
     file = source if isinstance(source, Path) else None
     stem = "table" if file is None else file.stem
-    folder = default_path(stem, f"measure-{measured.benchmark}") if output is None else Path(output)
+    folder = _new_folder(stem, measured.benchmark) if output is None else Path(output)
     return FileMeasurements(file, measured, folder)
+
+
+def _given(answers: Any) -> Source:
+    from evenhand.studies.own_responses.frames import as_source
+
+    return as_source(answers)
+
+
+def _new_folder(stem: str, benchmark: str) -> Path:
+    from evenhand.runs import default_path
+
+    return default_path(stem, f"measure-{benchmark}")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import fdtrc, stdtr, stdtrit
 
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.disparity.changes.changed_units import (
@@ -228,7 +228,7 @@ class _Axis:
         largest = rounded(np.max(np.abs(self.contrast(self.mean)) / error))
         squares = rounded(self.sum_of_squares(self.mean) / self.variance)
         if self.constant:
-            p = float(min(1.0, len(self.units) * 2 * stats.t.sf(float(largest), self.df)))
+            p = float(min(1.0, len(self.units) * 2 * stdtr(self.df, -float(largest))))
             return _Dealt(np.empty((0, len(self.units))), p)
         draws = np.random.default_rng(seed)
         z, q = np.empty((0, len(self.units))), np.empty(0)
@@ -245,8 +245,8 @@ class _Axis:
     def _by_normal(self, squares: float, largest: float) -> float:
         """Return the smaller p of F and of t (times groups), because permutations of few prompts have short tails."""
         count = len(self.units)
-        by_t = 2 * stats.t.sf(largest, self.df) * (count if count > 2 else 1)
-        return float(min(stats.f.sf(squares / (count - 1), count - 1, self.df), by_t, 1.0))
+        by_t = 2 * stdtr(self.df, -largest) * (count if count > 2 else 1)
+        return float(min(fdtrc(count - 1, self.df, squares / (count - 1)), by_t, 1.0))
 
     def _batches(self, deals: int) -> list[int]:
         at_once = max(1, DEALT_AT_ONCE // len(self.residual))
@@ -266,8 +266,8 @@ class _Axis:
     def table(self, dealt: _Dealt, level: float) -> dict[str, Floats]:
         estimate, error = self.contrast(self.mean), np.sqrt(self.variance * self.design)
         z = rounded(np.abs(estimate) / error)
-        p = 2 * stats.t.sf(z, self.df)
-        needed = np.full(len(z), float(stats.t.ppf(0.975, self.df)))
+        p = 2 * stdtr(self.df, -z)
+        needed = np.full(len(z), float(stdtrit(self.df, 0.975)))
         if len(dealt.z):
             by_deals, critical = self._shares(dealt.z, z)
             p, needed = np.maximum(p, by_deals), np.maximum(needed, critical)
@@ -275,11 +275,11 @@ class _Axis:
         smallest = self.smallest(dealt, level)
         if self.unmoved:
             half = smallest = self.hidden  # a larger change would have changed a prompt
-            error = half / float(stats.t.ppf(0.975, self.df))
+            error = half / float(stdtrit(self.df, 0.975))
         elif self.own is not None:
             own_error, df = self.own.error, self.own.df
-            p = np.maximum(p, 2 * stats.t.sf(np.abs(estimate) / np.maximum(own_error, 1e-300), df))
-            half = np.maximum(half, stats.t.ppf(0.975, df) * own_error * (1 + 2e-9))
+            p = np.maximum(p, 2 * stdtr(df, -(np.abs(estimate) / np.maximum(own_error, 1e-300))))
+            half = np.maximum(half, stdtrit(df, 0.975) * own_error * (1 + 2e-9))
         return {
             "estimate": estimate,
             "error": error,
@@ -325,10 +325,10 @@ class _Axis:
         if dealt.axis_p > 0.05:
             return estimate, 0.0, high
         error = np.sqrt(self.variance * self.design)
-        far = np.quantile(dealt.z.max(axis=1), 0.95) if len(dealt.z) else stats.t.ppf(0.975, self.df)
+        far = np.quantile(dealt.z.max(axis=1), 0.95) if len(dealt.z) else stdtrit(self.df, 0.975)
         reach = far * error
         if self.own is not None:
-            reach = np.maximum(reach, stats.t.ppf(0.975, self.own.df) * self.own.error)
+            reach = np.maximum(reach, stdtrit(self.own.df, 0.975) * self.own.error)
         # a single group that differs implies a minimum SD, because the mean lies between it and the others
         from_group = float(np.max(np.abs(self.contrast(self.mean)) - reach)) / sqrt(len(self.units))
         least = 1e-3 * sqrt(observed)
@@ -342,7 +342,7 @@ class _Axis:
         """Return the minimum detectable changes: critical z times the standard error, which depends on the change."""
         count = len(self.units)
         single = level if count == 2 else level * SHARE_OF_LEVEL / count
-        by_t = float(stats.t.isf(min(single, 0.05) / 2, self.df))
+        by_t = float(-stdtrit(self.df, min(single, 0.05) / 2))
         needed = np.full(count, by_t)
         if len(dealt.z):
             for one in np.unique(self._classes):
@@ -350,7 +350,7 @@ class _Axis:
                 pool = dealt.z[:, mine].ravel()
                 attained = max(single, 20 / len(pool)) if len(pool) > 20 else 0.05
                 # beyond the resolution of the permutations, extrapolate with t
-                ratio = np.quantile(pool, 1 - attained) / stats.t.isf(attained / 2, self.df)
+                ratio = np.quantile(pool, 1 - attained) / -stdtrit(self.df, attained / 2)
                 needed[mine] = by_t * max(1.0, float(ratio))
         others = (self.design - self.scale**2 / self.units) * self.variance
         first = np.add.reduceat(self.first, self.starts) / self.units

@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
 
@@ -48,7 +48,7 @@ def no_worse(
         raise UsageError(
             f"margin must be above 0, got {margin}.", "Give the largest change for the worse that you accept."
         )
-    tail, power = stats.t.ppf([0.95, POWER], degrees_of_freedom)
+    tail, power = stdtrit(degrees_of_freedom, [0.95, POWER])
     answers = []
     for value, error in zip(np.atleast_1d(estimate), np.atleast_1d(standard_error), strict=True):
         if error > 0 and value - tail * error > margin:
