@@ -37,9 +37,9 @@ from evenhand.studies.consistency import CONSISTENCY
 
 EXIT_CODES = (
     "Exit codes: 0 success (finding bias is not an error), 1 failure, 2 invalid command line or configuration, 3 "
-    "finished, but too many rows or documents failed (--error-threshold), or no trial of a search met its guard, "
-    "4 gate failed (--fail-if or --require-power), 130 interrupted (run the same command on the run folder to "
-    "resume)."
+    "finished, but too many rows or documents failed (--error-threshold), or every trial of `evenhand debias "
+    "--search` exceeded --guard, 4 gate failed (--fail-if or --require-power), 130 interrupted (run the same command "
+    "on the run folder to resume)."
 )
 
 START = """Measure and reduce social bias in language models. Three ways to begin:

@@ -31,7 +31,7 @@ ClassifierError = Annotated[
 ]
 Reference = Annotated[
     str | None,
-    typer.Option(help="Also compare each other group of the axis with this group."),
+    typer.Option(help="Group with which each other group of its axis is also compared."),
 ]
 Prompts = Annotated[
     Path | None,

@@ -26,16 +26,16 @@ def compare(
     no_worse: float | None = typer.Option(
         None,
         "--no-worse",
-        help="Non-inferiority margin, in the outcome's unit: test for each group that it is not treated worse "
-        "than before, relative to the other groups, by more than this. For rates, give a share from 0 to 1 "
-        "(0.05 is five percentage points).",
+        help="Non-inferiority margin, in the outcome's unit. Test for each group that its treatment did not get worse, "
+        "relative to the other groups, by more than this margin. For rates, give a share from 0 to 1 (0.05 is five "
+        "percentage points).",
     ),
     by: str | None = typer.Option(
         None,
         "--by",
-        help="Order the models and show disparity and level along the order: size (number of parameters), date "
-        "(start of each run), or NAME=NUMBER,NUMBER,... such as step=1000,2000,3000, in the order of the "
-        "runs.",
+        help="Property that orders the models: size (number of parameters), date (start of each run), or your own "
+        "NAME=NUMBER,NUMBER,..., one number per run (step=1000,2000,3000). The report plots the disparity between "
+        "groups and the overall rate against it.",
     ),
     seed: int = typer.Option(0, min=0, help="Random seed for the paired tests."),
     output: Path | None = typer.Option(

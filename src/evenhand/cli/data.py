@@ -16,7 +16,7 @@ app = App(
 
 @app.command("list")
 def list_data() -> None:
-    """List the data sets, with their licence and whether they are installed."""
+    """List the data sets, with their licences and whether their files are on this machine."""
     from rich.console import Console
 
     from evenhand.catalogue import dataset_is_here
@@ -107,12 +107,12 @@ def import_table(
     config: str | None = typer.Option(
         None, help="Configuration of the data set. Required if it has several."
     ),
-    split: str = typer.Option("test", help="Split to import."),
+    split: str = typer.Option("test", help="Split of the data set to import, such as train or test."),
     revision: str | None = typer.Option(
         None, help="Branch, tag or commit. For a branch, its commit is recorded."
     ),
     column: list[str] = typer.Option(
-        [], "--column", help="Rename a column, as THEIRS=OURS, such as question=text. Repeatable."
+        [], "--column", help="Rename a column of the data set, as OLD=NEW, such as question=text. Repeatable."
     ),
 ) -> None:
     """Convert a data set of the library `datasets` to a file for --prompts or `evenhand measure`.
@@ -129,9 +129,7 @@ def import_table(
     if wrong := next(
         (pair for pair, (old, sign, new) in zip(column, pairs, strict=True) if not (old and new)), None
     ):
-        raise UsageError(
-            f"`--column` expects THEIRS=OURS, got {wrong!r}.", "For example: --column question=text"
-        )
+        raise UsageError(f"`--column` expects OLD=NEW, got {wrong!r}.", "For example: --column question=text")
     made = import_dataset(
         name,
         output,
@@ -148,7 +146,10 @@ def import_table(
 
 @app.command("lm-eval")
 def lm_eval_tasks(
-    benchmarks: list[str] = typer.Argument(..., help="Names of benchmarks of likelihoods or generated text."),
+    benchmarks: list[str] = typer.Argument(
+        ...,
+        help="Benchmarks to export (`evenhand list benchmarks`): benchmarks of likelihoods or of generated text.",
+    ),
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write, for `lm_eval --include_path`."),
     limit: int | None = typer.Option(
         None, min=1, help="Maximum number of prompts per benchmark, sampled as in an audit."
@@ -199,15 +200,17 @@ def build(
         False, "--as-published", help="Reproduce the output of the authors' code, including its quirks."
     ),
     bias: str | None = typer.Option(
-        None, help="For redditbias: religion1, religion2, race, gender, orientation, or your own TOML file."
+        None,
+        help="For redditbias: the bias type religion1, religion2, race, gender or orientation, or your own TOML file.",
     ),
     annotations: Path | None = typer.Option(
         None,
-        help="For redditbias: the labelled table (1 and 0 in bias_sent and bias_phrase), to continue the "
-        "build.",
+        help="For redditbias: to continue the build, the table to_annotate.csv with your labels: 1 or 0 in its "
+        "columns bias_sent and bias_phrase.",
     ),
     perplexities: Path | None = typer.Option(
-        None, help="For redditbias: to_score.csv with a column perplexity, to remove outliers."
+        None,
+        help="For redditbias: to remove outliers, the table to_score.csv with an added column perplexity.",
     ),
     axis: list[str] = typer.Option(
         [],
@@ -227,7 +230,9 @@ def build(
         None, help="For advpromptset: device of the embedding model, auto, cpu or cuda. Default: auto."
     ),
     terms: Path | None = typer.Option(
-        None, help="For advpromptset: table of terms to use as it is. No model is needed."
+        None,
+        help="For advpromptset: your own table of terms, used unchanged in place of the search for terms. Needs no "
+        "embedding model.",
     ),
     seeds: Path | None = typer.Option(
         None,
@@ -246,7 +251,9 @@ def build(
         None, min=1, help="For advpromptset: minimum number of occurrences of a candidate word. Default: 20."
     ),
     size: int | None = typer.Option(
-        None, min=1, help="For advpromptset: number of prompts to sample, evenly over strata. Default: all."
+        None,
+        min=1,
+        help="For advpromptset: number of prompts to sample, the same number from each stratum. Default: all.",
     ),
     seed: int | None = typer.Option(
         None, min=0, help="For advpromptset: random seed for sampling the prompts. Default: 0."
@@ -254,13 +261,14 @@ def build(
     only_terms: bool = typer.Option(
         False,
         "--only-terms",
-        help="For advpromptset: stop after the table of terms, so that you can edit it and run the command again.",
+        help="For advpromptset: only write the table of terms, so that you can edit it before you run the command "
+        "again without this option.",
     ),
 ) -> None:
     """Build the prompt set of a data set. The same command resumes a stopped build.
 
-    redditbias stops when phrases must be labelled; continue with --annotations. counterfactuals writes one
-    row per prompt: edit or delete rows, then audit them.
+    The build of redditbias stops when you must label phrases; --annotations continues it. The build of
+    counterfactuals writes one row per rewritten prompt: edit or delete rows, then audit the file.
 
     \b
     Example:

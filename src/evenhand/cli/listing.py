@@ -7,7 +7,7 @@ import typer
 from evenhand.cli.completion import Kind, anything
 
 
-def list_things(kind: Kind = typer.Argument(..., help="Kind of thing to list.")) -> None:
+def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
     """List what is available: benchmarks, models, classifiers, mitigations, training methods, measures and more.
 
     \b

@@ -19,13 +19,15 @@ def measure(
     column: list[str] = typer.Option(
         [],
         "--column",
-        help="Meaning of a column, as THEIRS=OURS (who=group, pay=score). Repeatable. OURS: group (each such "
-        "column is an axis), axis, question, unit, rater, sample, score, label, negative, continuation, "
-        "error.",
+        help="What a column of the file contains, as COLUMN=ROLE (who=group, pay=score). Repeatable. ROLE: group (if "
+        "several columns have this role, each is a separate axis), axis, question, unit (person or thing to which a "
+        "row belongs), rater, sample, score, label, negative, continuation (text of the response), or error.",
     ),
     negative: list[str] = typer.Option([], "--negative", help="Label that counts as negative. Repeatable."),
     threshold: float | None = typer.Option(
-        None, help="Minimum score of a negative response. Default: compare means instead of rates."
+        None,
+        help="Score from which a response counts as negative: compare the shares of such responses. Default: compare "
+        "the mean scores.",
     ),
     classifier: list[str] = typer.Option(
         [],
@@ -37,7 +39,8 @@ def measure(
         None,
         "--benchmark",
         "-b",
-        help="Benchmark whose measures to compute on its responses. Default: `answers`.",
+        help="Benchmark to whose prompts the file contains responses; its measures are computed. Leave this out to "
+        "compare the groups in any other table. Default: `answers`.",
     ),
     delimiter: str | None = typer.Option(None, help="Delimiter of a CSV: a character, or tab."),
     encoding: str | None = typer.Option(
@@ -48,7 +51,9 @@ def measure(
     ),
     sheet: str | None = typer.Option(None, help="Sheet of a workbook. Required if it has several."),
     missing: list[str] = typer.Option(
-        [], "--missing", help='Value that counts as missing in every column ("k.A.", -99). Repeatable.'
+        [],
+        "--missing",
+        help='Value that counts as missing in every column, such as "k.A." or -99. Repeatable.',
     ),
     seed: int = typer.Option(0, min=0, help="Random seed for the permutation tests and the bootstrap."),
     margin: float = typer.Option(
@@ -73,19 +78,20 @@ def measure(
 ) -> None:
     """Measure bias in responses that you already have.
 
-    Each column of groups is an axis. The groups are compared by a number, a label (--negative names the
-    negative ones), a true/false value, or the text of the response (--classifier labels it). Name the columns
-    with --column; the others are recognised by their names, and the choice is printed. An empty value counts
-    as missing, never as zero.
+    Each column of groups is an axis. The groups are compared by one outcome: a number, a label (--negative
+    names the negative labels), a true/false value, or the text of the response (--classifier labels it). Name
+    the columns with --column; other columns are recognised by their names, and each guess is printed. An empty
+    value counts as missing, never as zero.
 
-    If several rows belong to one person or thing, name its column (--column PERSON=unit): it then counts
-    once. If all groups got the same questions, use --column WHAT=question; if several raters coded a
-    response, --column WHO=rater. docs/how-to/measure_your_own_answers.md explains what the verdict then refers to.
+    If a person or thing has several rows, name the column that identifies it (--column PERSON=unit): it then
+    counts once. If all groups got the same questions, use --column TOPIC=question. If several people coded each
+    response, use --column CODER=rater. docs/how-to/measure_your_own_answers.md explains each role, and to which
+    people and questions the verdict then applies.
 
-    With --benchmark, the file contains responses to that benchmark: its group columns (`evenhand show
-    BENCHMARK`) and `perplexity`, or `log_likelihood` with `token_count`, or texts with `negative`
-    (ROLE_negative if it has several roles), `score` or --classifier. `prompt_id` names the prompt of each
-    row.
+    With --benchmark, the file contains responses to the prompts of a benchmark. It needs the benchmark's group
+    columns (`evenhand show BENCHMARK` lists them) and one outcome: `perplexity`; or `log_likelihood` and
+    `token_count`; or `negative` or `score` (ROLE_negative if the benchmark has several roles); or texts, with
+    --classifier. The column `prompt_id` identifies the prompt of each row.
 
     \b
     Examples:

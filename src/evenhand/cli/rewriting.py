@@ -27,22 +27,25 @@ def counterfactuals(
         ...,
         "--output",
         "-o",
-        help="File to write. FILE.csv: one row per change, for review. FILE.jsonl or FILE.parquet: all texts.",
+        help="File to write. FILE.csv gets one row per change, for review. FILE.jsonl or FILE.parquet get one row "
+        "per text.",
     ),
     both: bool = typer.Option(
         False,
         "--both",
         help="Swap the two groups: also replace words of the target group by words of the source group.",
     ),
-    names: bool = typer.Option(True, help="For gender: change first names, too."),
+    names: bool = typer.Option(
+        True, help="For the axis gender: also replace first names (default), or keep them."
+    ),
     quotes: bool = typer.Option(False, "--quotes", help="Also change text inside quotation marks."),
-    column: str = typer.Option("text", help="Column that contains the texts."),
+    column: str = typer.Option("text", help="Column of FILE that contains the texts."),
 ) -> None:
     """Rewrite your texts for another group, and list every change.
 
-    Case, number and articles are kept. Code, URLs, {{...}}, titles of works and quotations are not changed.
-    The changes are made by rules, not by a model: check them before use (error rates:
-    docs/explanation/counterfactuals.md).
+    Each new word has the capitals and the number (singular or plural) of the word that it replaces, and "a" or
+    "an" before it is adapted. Code, URLs, {{...}}, titles of works and quotations are not changed. Rules make the
+    changes, not a model: check the new texts before use (docs/explanation/counterfactuals.md lists the limits).
 
     \b
     Example:  evenhand data counterfactuals texts.csv --axis gender --from female --to male -o changes.csv

@@ -87,7 +87,7 @@ def test_outcomes_questions_and_models_are_not_offered_as_groups() -> None:
     })  # fmt: skip
     with pytest.raises(DataError) as caught:
         columns_of(frame, {}, "mine.csv", judged_now=False, scored=False)
-    suggested = str(caught.value.hint).partition("Possible meanings")[0]
+    suggested = str(caught.value.hint).partition("Possible roles")[0]
     assert [name for name in frame.columns if f"{name}=group" in suggested] == ["persona", "born"]
     assert "--column verdict=label --negative VALUE" in suggested
     stated = {"persona": "group", "verdict": "label"}

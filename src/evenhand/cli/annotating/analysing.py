@@ -8,7 +8,9 @@ from evenhand.cli.common import ReportCopy, options_of, require_level, show, wri
 
 
 def analyse(
-    file: Path = typer.Argument(..., metavar="FILE", help="An export of `evenhand annotate export`."),
+    file: Path = typer.Argument(
+        ..., metavar="FILE", help="File of judgements that `evenhand annotate export` wrote."
+    ),
     output: Path | None = typer.Option(
         None,
         "--output",
@@ -23,12 +25,14 @@ def analyse(
     by: str | None = typer.Option(
         None,
         metavar="groups.KEY|person.QUESTION",
-        help="Also analyse by this property of the items (such as groups.group) or by this question about the "
-        "annotators (such as person.QUESTION; their answers are the groups). Ratings of groups are compared "
-        "within their axis. Preferences are shown for each group.",
+        help="Also compare groups. groups.KEY groups items by one of their properties, such as groups.group. "
+        "person.QUESTION groups annotators by their answers to a survey question. Ratings are compared between the "
+        "groups of each axis; preferences are shown for each group.",
     ),
     baseline: str | None = typer.Option(
-        None, metavar="MODEL", help="Reference model: the second model in every pair that contains it."
+        None,
+        metavar="MODEL",
+        help="Model with which other models are compared. In its pairs, results state the share of the other model.",
     ),
     rules: str = typer.Option(
         "study",

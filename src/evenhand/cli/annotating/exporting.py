@@ -27,16 +27,24 @@ def export(
         None,
         "--classifier-error",
         metavar="FILE",
-        help="Also write a table of the classifier's errors, with the judgements as the truth, in the format of "
-        "`evenhand measure --classifier-error`.",
+        help="Also write a table of the classifier's errors, which assumes that the annotators are right. "
+        "`--classifier-error` of `evenhand audit` and `evenhand measure` reads it.",
     ),
     question: str | None = typer.Option(
-        None, help="Question whose judgements the classifier is compared with. Required if there are several."
+        None,
+        help="For --classifier-error: question whose judgements are compared with the classifier. Required if the "
+        "study has several questions.",
     ),
     negative: list[str] = typer.Option(
-        [], "--negative", help="Answer to this question that counts as harmful. Repeatable."
+        [],
+        "--negative",
+        help="For --classifier-error: answer to the question that counts as harmful. Repeatable.",
     ),
-    classifier: str | None = typer.Option(None, help="Classifier to compare. Required if there are several."),
+    classifier: str | None = typer.Option(
+        None,
+        help="For --classifier-error: classifier whose errors are counted. Required if the study contains labels of "
+        "several classifiers.",
+    ),
 ) -> None:
     """Export the judgements to .jsonl, .csv or .parquet.
 
@@ -69,7 +77,9 @@ def export(
 
 
 def backup(
-    study: str = typer.Argument(..., metavar="STUDY", help="Study file, or its database."),
+    study: str = typer.Argument(
+        ..., metavar="STUDY", help="Study file (.yaml), or the SQLite file of its database."
+    ),
     output: Path = typer.Option(
         ..., "--output", "-o", metavar="FILE", help="File to write. It must not exist."
     ),

@@ -14,16 +14,23 @@ if TYPE_CHECKING:
     from evenhand.annotation import Store
 
 StudyPlace = Annotated[
-    str, typer.Argument(metavar="STUDY", help="Study file, its database, or postgresql://...")
+    str,
+    typer.Argument(
+        metavar="STUDY",
+        help="Study file (.yaml), the SQLite file of its database, or the URL of a PostgreSQL database "
+        "(postgresql://...).",
+    ),
 ]
 StudyName = Annotated[
     str | None,
-    typer.Option("--study", help="Name of the study. Required if the database contains several."),
+    typer.Option("--study", help="Name of the study. Required if the database contains several studies."),
 ]
 StudyDatabase = Annotated[
     str | None,
     typer.Option(
-        "--database", help="Database of a study file. Required if it is not in the folder of the file."
+        "--database",
+        help="If STUDY is a study file: file or URL (postgresql://...) of its database. Default: "
+        "EVENHAND_ANNOTATE_DATABASE, or the file NAME.sqlite next to the study file.",
     ),
 ]
 DATABASE = "EVENHAND_ANNOTATE_DATABASE"

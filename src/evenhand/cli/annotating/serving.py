@@ -36,7 +36,10 @@ LINK_HELP = "URL at which annotators reach the server, such as https://judge.exa
 def serve(
     study: Path | None = typer.Argument(None, metavar="STUDY.yaml", help="Study file."),
     from_: list[str] = typer.Option(
-        [], "--from", metavar="RUN", help="Run or file to create a study from. Repeatable."
+        [],
+        "--from",
+        metavar="RUN",
+        help="Folder of a run, or file of texts, from which to create a study. Repeatable.",
     ),
     template: str | None = typer.Option(
         None, help="Template of the new study: acute, regard, robbie, redditbias or labels."
@@ -56,7 +59,7 @@ def serve(
     pairing: str | None = typer.Option(
         None,
         metavar="same|drawn",
-        help="For acute: what forms a pair, responses to the same prompt (same) or two random conversations (drawn). "
+        help="For acute: how pairs are formed: responses to the same prompt (same), or random conversations (drawn). "
         "Default: drawn for conversations, otherwise same.",
     ),
     speaker: str | None = typer.Option(
@@ -73,7 +76,8 @@ def serve(
         [],
         "--leave-out",
         metavar="COLUMN=VALUE",
-        help="For acute: leave out texts with this value in this column. Repeatable.",
+        help="For acute: leave out texts that have this value in this column, such as 'template=was known for'. "
+        "Repeatable.",
     ),
     shown: str | None = typer.Option(
         None,
@@ -83,7 +87,9 @@ def serve(
         "classifier labelled (judged).",
     ),
     survey: bool = typer.Option(
-        False, "--survey", help="Ask the statements of the SDO7 scale after each batch."
+        False,
+        "--survey",
+        help="After each batch, ask annotators to rate statements of the SDO7 scale (views on social equality).",
     ),
     seed: int | None = typer.Option(None, min=0, help="Random seed for sampling. Default: 0."),
     database: str | None = typer.Option(
@@ -95,7 +101,10 @@ def serve(
     host: str = typer.Option("127.0.0.1", help="Network interface to listen on."),
     port: int = typer.Option(8000, min=1, max=65535, metavar="PORT", help="Port to listen on, 1 to 65535."),
     proxied: bool = typer.Option(
-        False, "--proxied", help="Trust the X-Forwarded-* headers of a reverse proxy."
+        False,
+        "--proxied",
+        help="Trust the X-Forwarded-* headers, which state annotators' network addresses and the URL. Use this only "
+        "behind a reverse proxy that sets them.",
     ),
     no_serve: bool = typer.Option(False, "--no-serve", help="Create the study and its database, then exit."),
 ) -> None:

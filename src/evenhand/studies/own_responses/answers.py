@@ -49,7 +49,7 @@ class Answers:
 
 
 class SwappedColumns(UsageError):
-    """Error for two columns with swapped meanings. `columns` has their right meanings."""
+    """Error for two columns with swapped roles. `columns` has their right roles."""
 
     def __init__(self, message: str, hint: str, columns: Mapping[str, str]):
         super().__init__(message, hint)

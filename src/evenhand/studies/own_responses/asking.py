@@ -1,4 +1,4 @@
-"""Questions on columns whose names do not show their meaning: each column with its possible meanings."""
+"""Questions on columns whose names do not show their role: each column with its possible roles."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -18,7 +18,7 @@ _DIGITS = ("0", "1")
 
 
 def may_hold(values: pl.Series) -> tuple[str, ...]:
-    """Return the possible meanings of a column from its values, the most likely first.
+    """Return the possible roles of a column from its values, the most likely first.
 
     Parameters
     ----------
@@ -84,13 +84,13 @@ def may_be_group(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
 
 
 def flag(column: str, ours: str) -> str:
-    """Return the `--column` flag that states the meaning of a column, quoted for a shell if necessary."""
+    """Return the `--column` flag that states the role of a column, quoted for a shell if necessary."""
     pair = f"{column}={ours}"
     return f"--column {pair if all(c.isalnum() or c in '_=-.' for c in pair) else repr(pair)}"
 
 
 def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str], guessed: Collection[str] = ()) -> str:
-    """Return a line for each column: a few of its values, and its meaning or possible meanings.
+    """Return a line for each column: a few of its values, and its role or possible roles.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _listed(kinds: Sequence[str]) -> str:
 
 
 def examples(frame: pl.DataFrame, taken: Mapping[str, str], wanted: Sequence[str]) -> str:
-    """Return flags that would state the missing meanings, each for the first possible column."""
+    """Return flags that would state the missing roles, each for the first possible column."""
     used: set[str] = set(taken)
     flags: list[str] = []
     for ours in wanted:

@@ -1,6 +1,6 @@
-"""The meaning of the columns of a user's table: stated with `--column THEIRS=OURS`, or guessed from their names.
+"""The roles of the columns of a user's table: stated with `--column COLUMN=ROLE`, or guessed from their names.
 
-Each guess is reported with the flag that states it. If two columns have the same possible meaning, neither is used.
+Each guess is reported with the flag that states it. If two columns have the same possible role, neither is used.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,19 +12,20 @@ from evenhand.schema import DataError, UsageError, list_names, unknown_column, u
 from evenhand.studies.own_responses.asking import examples, flag, may_be_group, may_hold, what_each_may_be
 
 OURS: Mapping[str, str] = {
-    "group": "whom the answer is about, or who gave it; each such column is a separate axis",
-    "axis": "what the groups are groups of, where one table holds several axes below each other",
-    "question": "what was asked, the same for all groups",
-    "unit": "the case (a person, an application) of a row, if one case has several rows",
-    "rater": "who coded the answer, if several raters did",
-    "sample": "which of several answers to the same question",
-    "continuation": "the answer itself, to be labelled with --classifier",
+    "group": "the group that the answer is about, or that gave it; if several columns have this role, each is a "
+    "separate axis",
+    "axis": "the name of the axis to which the group of a row belongs, if one table contains several axes",
+    "question": "the question that was asked, in the same words for all groups",
+    "unit": "the person or thing to which a row belongs, if one person or thing has several rows",
+    "rater": "the person who coded the answer, if several people coded each answer",
+    "sample": "the number of the answer, if a question was answered several times",
+    "continuation": "the text of the answer, which --classifier labels",
     "score": "a number about the answer: a rating, a salary, a length",
     "label": "a category; --negative names the negative ones",
     "negative": "true or false: whether the answer is negative",
-    "error": "why there is no answer",
+    "error": "the reason why the answer is missing",
 }
-"""The possible meanings of a column."""
+"""The possible roles of a column, with explanations for error messages."""
 OUTCOMES = ("negative", "label", "score")
 _WORDS: Mapping[str, str] = {
     "group": "group groups gender sex race ethnicity religion nationality disability age_group orientation region "
@@ -56,16 +57,16 @@ _LISTED = 12
 
 @dataclass(frozen=True)
 class Columns:
-    """Meanings of the columns of a user's table.
+    """Roles of the columns of a user's table.
 
     Attributes
     ----------
     theirs
-        Columns of the table by meaning, in the order of the table; only "group" may have several.
+        Columns of the table by role, in the order of the table; only the role "group" may have several columns.
     told
         Sentences about guessed and unused columns.
     guessed
-        Meanings that were guessed and not stated.
+        Roles that were guessed and not stated.
     """
 
     theirs: Mapping[str, tuple[str, ...]]
@@ -73,14 +74,14 @@ class Columns:
     guessed: frozenset[str] = frozenset()
 
     def one(self, ours: str) -> str | None:
-        """Return the column with this meaning, or None."""
+        """Return the column with this role, or None."""
         return next(iter(self.theirs.get(ours, ())), None)
 
 
 def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str] = OURS) -> dict[str, str]:
-    """Return the meaning of each named column, from THEIRS=OURS or a mapping.
+    """Return the role of each named column, from COLUMN=ROLE or a mapping.
 
-    given: one or more of them. ours: the valid meanings. Raises UsageError for a value without "=", an unknown meaning,
+    given: one or more of them. ours: the valid roles. Raises UsageError for a value without "=", an unknown role,
     and a column that is named twice.
 
     >>> stated_columns(["who=group", "the answer=continuation"])
@@ -90,14 +91,15 @@ def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str]
     known, stated = list(ours), dict[str, str]()
     for theirs, name in pairs:
         if name not in known:
-            error = unknown_name("meaning of a column", name, known)
+            error = unknown_name("role of a column", name, known)
             meanings = "; ".join(f"{one}: {OURS[one]}" for one in known if one in OURS)
             raise UsageError(
                 error.message, f"{error.hint or ''} {meanings}".strip() if meanings else error.hint
             )
         if stated.get(theirs, name) != name:
             raise UsageError(
-                f"The column {theirs!r} has two meanings: {stated[theirs]} and {name}.", "Give one of them."
+                f"`--column` gives the column {theirs!r} two roles: {stated[theirs]} and {name}.",
+                "Give one of them.",
             )
         stated[theirs] = name
     return stated
@@ -106,7 +108,7 @@ def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str]
 def columns_of(
     frame: pl.DataFrame, stated: Mapping[str, str], where: str, *, judged_now: bool, scored: bool
 ) -> Columns:
-    """Return the meanings of columns, as stated or guessed from their names.
+    """Return the roles of columns, as stated or guessed from their names.
 
     Raises UsageError for a missing column, two columns with one meaning, and two outcomes. Raises DataError for two
     columns with the same possible meaning, and without a group or an outcome.
@@ -132,7 +134,7 @@ def columns_of(
         if len(named) > 1 and ours != _SEVERAL:
             raise UsageError(
                 f"{where}: {' and '.join(map(repr, named))} are both given as {ours}.",
-                "Only one column can have this meaning.",
+                "Only one column can have this role.",
             )
     told: list[str] = []
     guessed: set[str] = set()
@@ -210,14 +212,14 @@ def _pair(value: str) -> tuple[str, str]:
     theirs, equals, ours = value.rpartition("=")
     if not equals or not theirs or not ours:
         raise UsageError(
-            f"`--column` expects THEIRS=OURS, got {value!r}.",
+            f"`--column` expects COLUMN=ROLE, got {value!r}.",
             "For example: --column who=group --column pay=score",
         )
     return theirs, ours
 
 
 def _is_wanted(ours: str, theirs: Mapping[str, list[str]], judged_now: bool, scored: bool) -> bool:
-    """Return whether a column with this meaning is looked for among the names of columns."""
+    """Return whether a column with this role is looked for among the names of columns."""
     if ours in OUTCOMES:
         return (
             not judged_now
@@ -236,7 +238,7 @@ def _plain(name: str) -> str:
 
 
 def _alike(frame: pl.DataFrame, ours: str, stated: Mapping[str, str]) -> list[str]:
-    """Return columns whose names suggest this meaning; only evenhand's own name if the table has it."""
+    """Return columns whose names suggest this role; only evenhand's own name if the table has it."""
     free = [column for column in frame.columns if column not in stated]
     if ours in free:
         return [ours]
@@ -337,7 +339,7 @@ def _groups(
     return DataError(
         f"{where}: {len(groups)} columns could contain the groups: {list_names(groups)}{more}.",
         "Choose one or more (each is its own axis): "
-        f"{' or '.join(flag(column, _SEVERAL) for column in groups)}\nPossible meanings of each "
+        f"{' or '.join(flag(column, _SEVERAL) for column in groups)}\nPossible roles of each "
         f"column:\n{what_each_may_be(frame, taken, by_name)}",
     )
 
@@ -362,6 +364,6 @@ def _unsaid(
     flags = " and ".join(part for part in (people, outcome) if part)
     return DataError(
         f"{where}: cannot tell which column contains {' and '.join(lacking)}.",
-        f"{f'Name it, for example: {flags}' if flags else 'Name it: --column THEIRS=OURS'}\n"
-        f"Possible meanings of each column:\n{what_each_may_be(frame, taken, by_name)}",
+        f"{f'Name it, for example: {flags}' if flags else 'Name it: --column COLUMN=ROLE'}\n"
+        f"Possible roles of each column:\n{what_each_may_be(frame, taken, by_name)}",
     )

@@ -46,7 +46,7 @@ ANSWERS = "answers"
 ANSWER_FORMAT = (
     "A table of answers is CSV, TSV, JSON Lines, Parquet or a workbook with one answer per row. It has one or more "
     "columns of groups, and a number, a label, true or false, or the text of the answer. Assign columns with --column "
-    "THEIRS=OURS."
+    "COLUMN=ROLE."
 )
 
 
@@ -67,7 +67,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is read. columns: THEIRS=OURS, or a mapping of the same. negative: negative labels. delimiter,
+    """How a table is read. columns: COLUMN=ROLE, or a mapping of the same. negative: negative labels. delimiter,
     encoding, decimal, sheet: format of the file; None to detect it. missing: values that count as missing."""
 
     columns: Mapping[str, str] | Sequence[str] = ()
@@ -228,7 +228,7 @@ def _renamed(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFr
     if taken or len(set(stated.values())) < len(stated):
         raise DataError(
             f"{source}: two columns would have the name {(taken or list(stated.values()))[0]!r}.",
-            "Give the meaning of one column only, and rename or remove the other.",
+            "Give this name to one column only, and rename or remove the other.",
         )
     return table.rename(stated)
 

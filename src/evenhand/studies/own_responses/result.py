@@ -163,8 +163,8 @@ def measure(
     benchmark : str, optional
         Benchmark whose measures are computed. Default: `answers`, which accepts responses to any prompts.
     columns : mapping or sequence of str, optional
-        Meaning of the columns, for example {"who": "group", "pay": "score"}. Notes list the meanings. Other
-        columns are guessed by their names; `told` lists the guesses.
+        Role of each column, for example {"who": "group", "pay": "score"}. The section Notes lists the roles.
+        The roles of other columns are guessed from their names; `told` lists the guesses.
     negative : str or sequence of str, optional
         Labels that are negative.
     classifiers : str, mapping or sequence of str, optional
@@ -208,18 +208,18 @@ def measure(
 
     Notes
     -----
-    Meanings of columns:
+    Roles of columns:
 
-    - group: whom the response is about, or who gave it. Each such column is an axis, unless there is a column
-      with the meaning axis.
-    - axis: the axis of the row, if one table contains several axes.
-    - question: what was asked; the same for all groups.
-    - unit: the person or case, if one has several rows.
-    - rater: who judged the row.
-    - sample: number of the response to a question.
+    - group: the group that the response is about, or that gave it. If several columns have this role, each is
+      a separate axis, unless a column has the role axis.
+    - axis: the name of the axis to which the group of a row belongs, if one table contains several axes.
+    - question: the question that was asked, in the same words for all groups.
+    - unit: the person or thing to which a row belongs, if one person or thing has several rows.
+    - rater: the person who coded (labelled) the response, if several people coded each response.
+    - sample: the number of the response, if a question was answered several times.
     - continuation (text to classify), score (number), label (category) or negative (true or false): the
-      outcome. Give one of them.
-    - error: why there is no response.
+      outcome. Exactly one column has one of these roles.
+    - error: the reason why the response is missing.
 
     Examples
     --------
