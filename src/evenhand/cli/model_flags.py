@@ -42,16 +42,16 @@ On = Annotated[
     str | None,
     typer.Option(
         "--on",
-        help="Run the model on a Ray cluster: ray (a temporary one on this machine), auto (the cluster that this "
-        "machine belongs to) or ray://HOST:PORT. Results agree up to rounding. Default: this process.",
+        help="Run models and classifiers on a Ray cluster: ray (a temporary one on this machine), auto (the cluster "
+        "that this machine belongs to) or ray://HOST:PORT. Results agree up to rounding. Default: this process.",
     ),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of workers, each with its own copy of the model. Requires --on. Default: one per accelerator "
-        "of the cluster, or one per processor if it has none.",
+        help="Number of worker processes, each with its own copy of the model and classifiers. Requires --on. "
+        "Default: one per accelerator of the cluster, or one per processor if it has none.",
     ),
 ]
 TrustAddresses = Annotated[
