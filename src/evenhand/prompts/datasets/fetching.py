@@ -78,7 +78,7 @@ def fetch(
 
     Returns
     -------
-    Fetched
+    FetchResult
         The folder, and the terms (`.dataset.licence`, `.citation`).
 
     Raises
