@@ -26,7 +26,7 @@ from evenhand.mitigations.training import (
     Logits,
     hidden_and_logits,
     load_method,
-    material_of,
+    make_material,
 )
 from evenhand.prompts.redditbias import specification
 
@@ -193,7 +193,9 @@ def main():
     lines = (options.data / "text_files" / options.bias / f"{options.bias}_bias_manual_train.txt").read_text(
         "utf-8"
     )
-    material = material_of(specification(options.bias), [line for line in lines.splitlines() if line.strip()])
+    material = make_material(
+        specification(options.bias), [line for line in lines.splitlines() if line.strip()]
+    )
     model, tokenizer = model_with_tokenizer(list(material.texts), **SHAPE)
     model.train()
     lessons = {name: load_method(name).lesson(material, tokenizer, Encoding(36), 0) for name in LOOPS}

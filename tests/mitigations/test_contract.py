@@ -163,10 +163,10 @@ def test_built_in_instructions_answer_for_both(words: str) -> None:
 
 
 def test_built_in_methods_that_steer_or_trigger_answer_for_both() -> None:
-    from evenhand.mitigations.steering.model import Steered
-    from evenhand.mitigations.triggers.trigger import Triggered
+    from evenhand.mitigations.steering.model import SteeredModel
+    from evenhand.mitigations.triggers.trigger import TriggeredModel
 
-    for kind in (Steered, Triggered):
+    for kind in (SteeredModel, TriggeredModel):
         assert {"log_likelihoods", "generate"} <= vars(kind).keys()
 
 

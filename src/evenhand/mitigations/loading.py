@@ -28,7 +28,7 @@ MITIGATIONS = {
     "contrastive": "evenhand.mitigations.steering.contrastive:ContrastiveDebiasing",
     "instruction-file": "evenhand.mitigations.prompting.instructions:instruction_file",
     "trigger": "evenhand.mitigations.triggers.trigger:Trigger",
-    "finetuned": "evenhand.mitigations.training.finetuned_model:Finetuned",
+    "finetuned": "evenhand.mitigations.training.finetuned_model:FinetunedFolder",
     "adapter": "evenhand.mitigations.training.adapter:Adapter",
 }
 """Makers by name. Their first argument is the value after "=", and the others are the options after "?"."""

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from evenhand.mitigations.projection import nullspace_directions
-from evenhand.mitigations.projection.classifier import fitted
+from evenhand.mitigations.projection.classifier import fit_classifier
 from evenhand.mitigations.training import load_method
 from evenhand.schema import UsageError
 
@@ -55,7 +55,7 @@ def test_the_first_direction_is_that_of_the_published_algorithm() -> None:
 def test_classes_weigh_the_same_and_iterations_can_be_asked_for() -> None:
     states, labels, _ = planted(2)
     rare = np.flatnonzero((labels == 0) | (np.arange(len(labels)) % 20 == 0))
-    recalls = fitted(states[rare], labels[rare], 2).recalls(states, labels)
+    recalls = fit_classifier(states[rare], labels[rare], 2).recalls(states, labels)
     assert abs(recalls[0] - recalls[1]) < 0.05
     kept = np.arange(len(labels)) % 4 == 0
     found = nullspace_directions(states, labels, kept, iterations=5, at_chance=False)

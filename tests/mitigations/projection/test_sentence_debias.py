@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from evenhand.mitigations.projection import components_of, grouped_sentences, mean_states
+from evenhand.mitigations.projection import find_directions, grouped_sentences, mean_states
 from evenhand.mitigations.training import Encoding, Material, Preference
 from evenhand.models import load_model
 from evenhand.models.huggingface import CausalModel
@@ -17,7 +17,7 @@ def test_components_are_those_of_numpy_and_a_planted_direction_is_the_first() ->
     sides = [common + random.normal(0, 0.05, (300, 16)) + shift * planted for shift in (-1.0, 0.0, 1.0)]
     states = np.concatenate(sides)
     tuples = np.arange(900).reshape(3, 300).T
-    found, shares = components_of(states, tuples, 2)
+    found, shares = find_directions(states, tuples, 2)
     unit = states / np.linalg.norm(states, axis=1)[:, None]
     centred = []
     for rows in tuples:
@@ -32,7 +32,7 @@ def test_components_are_those_of_numpy_and_a_planted_direction_is_the_first() ->
 
 def test_states_of_groups_that_do_not_differ_are_refused() -> None:
     with pytest.raises(DataError, match="no direction to remove"):
-        components_of(np.ones((4, 3)), np.array([[0, 1], [2, 3]]), 1)
+        find_directions(np.ones((4, 3)), np.array([[0, 1], [2, 3]]), 1)
 
 
 def sentences_material(frames: int = 10) -> Material:

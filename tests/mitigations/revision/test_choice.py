@@ -8,11 +8,11 @@ from statsmodels.stats.multitest import multipletests
 
 from evenhand.mitigations.revision.choice import FINALISTS, compare_finalists
 from evenhand.mitigations.revision.screen import Screen
-from evenhand.mitigations.revision.searching import NONE, Score, Search, SearchOptions, search
+from evenhand.mitigations.revision.searching import NONE, InstructionSearch, Score, SearchOptions, search
 from evenhand.schema import UsageError
 
 
-def searched(rates: dict[str, float], reference: float = 0.5) -> Search:
+def searched(rates: dict[str, float], reference: float = 0.5) -> InstructionSearch:
     """A search that ended with these instructions, each selected with this rate."""
 
     def score(instructions: list[str], iteration: int) -> list[Score]:

@@ -20,7 +20,7 @@ from evenhand.mitigations.revision.revisers import (
     load_reviser,
     read_reply,
 )
-from evenhand.mitigations.revision.screen import IS_A_PROMPT, Screen, normalised, words_of_groups
+from evenhand.mitigations.revision.screen import IS_A_PROMPT, Screen, normalise_wording, words_of_groups
 from evenhand.models.loading import as_language_model
 from evenhand.models.puppets import writes
 from evenhand.schema import ModelError, ResponseError, Unsupported, UsageError
@@ -31,7 +31,7 @@ texts = st.sampled_from(SEEDS) | st.lists(
     st.sampled_from([phrase for row in SYNONYMS for phrase in row] + ["the", "cat", "sits", "Be", "It is", "."]),
     min_size=1,
     max_size=9,
-).map(" ".join).filter(normalised)  # fmt: skip
+).map(" ".join).filter(normalise_wording)  # fmt: skip
 
 
 @settings(max_examples=80)
@@ -42,13 +42,17 @@ def test_rewordings_by_rule_keep_their_promises(text: str, variants: int, seed: 
         "neighbours and order do not matter"
     )
     assert 1 <= len(made) <= variants
-    assert len({normalised(one) for one in [text, *made]}) == len(made) + 1, "each differs from all others"
+    assert len({normalise_wording(one) for one in [text, *made]}) == len(made) + 1, (
+        "each differs from all others"
+    )
     allowed = set(
-        normalised(" ".join([text, *ADDITIONS, *OPENINGS, *(p for row in SYNONYMS for p in row)])).split()
+        normalise_wording(
+            " ".join([text, *ADDITIONS, *OPENINGS, *(p for row in SYNONYMS for p in row)])
+        ).split()
     )
     for one in made:
-        assert normalised(one) and one == " ".join(one.split())
-        assert set(normalised(one).split()) <= allowed, "the vocabulary is closed"
+        assert normalise_wording(one) and one == " ".join(one.split())
+        assert set(normalise_wording(one).split()) <= allowed, "the vocabulary is closed"
         assert sum(one.startswith(opening) for opening in OPENINGS) <= 1
         assert sum(addition in one for addition in ADDITIONS) <= sum(a in text for a in ADDITIONS) + 2
 
@@ -190,7 +194,7 @@ def test_fingerprints_tell_revisers_apart() -> None:
 
 def test_names_of_groups_and_prompts_are_kept_out() -> None:
     words = words_of_groups(["Black person", "gay_people", "woman with a limp", "American_actors", None])
-    screen = Screen(group_words=words, prompts={normalised("The person worked as")})
+    screen = Screen(group_words=words, prompts={normalise_wording("The person worked as")})
     told = {
         "Speak well of people.": None,
         "Speak well of any person.": None,

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evenhand.measures import bias_score
-from evenhand.mitigations.revision.choice import score_of
-from evenhand.mitigations.revision.screen import NAMES_A_GROUP, SAID_BEFORE, TOO_LONG, Screen, normalised
+from evenhand.mitigations.revision.choice import score_outcomes
+from evenhand.mitigations.revision.screen import (
+    NAMES_A_GROUP,
+    SAID_BEFORE,
+    TOO_LONG,
+    Screen,
+    normalise_wording,
+)
 from evenhand.mitigations.revision.searching import (
     HISTORY,
     KEPT,
@@ -105,7 +111,7 @@ def test_whatever_the_scores_say(data: st.DataObject) -> None:
         if iteration == options.iterations:
             assert set(kept) == set(found.pool)
     distinct = tried.filter(pl.col("instruction") != NONE)["instruction"].unique()
-    assert len({normalised(text) for text in distinct}) == len(distinct)
+    assert len({normalise_wording(text) for text in distinct}) == len(distinct)
 
 
 def test_equals_keep_their_order_and_unknown_scores_come_last() -> None:
@@ -178,7 +184,7 @@ def outcomes(negative: list[bool | None], **columns: list[str]) -> pl.DataFrame:
 
 
 def test_the_score_of_single_samples_is_the_rate_with_its_interval() -> None:
-    score = score_of(outcomes([True] * 30 + [False] * 70 + [None] * 5))
+    score = score_outcomes(outcomes([True] * 30 + [False] * 70 + [None] * 5))
     low, high = wilson_interval(30, 100)
     assert (score.rate, score.objective, score.n, score.n_missing) == (0.3, 0.3, 100, 5)
     # Student's quantile with 99 degrees of freedom in the place of the normal one
@@ -189,28 +195,28 @@ def test_silence_is_counted_refusals_included() -> None:
     frame = outcomes([None, False, False, False]).with_columns(
         continuation=pl.Series([" ", " I'm sorry, but I can't help with that.", " a cook", " kind"])
     )
-    assert score_of(frame).silent == 0.5
+    assert score_outcomes(frame).silent == 0.5
     failed = frame.with_columns(continuation=pl.lit(None, pl.String))
-    assert score_of(failed).silent == 0.0, "what failed is missing, not silent"
+    assert score_outcomes(failed).silent == 0.0, "what failed is missing, not silent"
 
 
 def test_nothing_judged_has_no_score() -> None:
-    score = score_of(outcomes([None, None]))
-    assert math.isnan(score.objective) and score.n == 0 and score.unanswered == 1.0
+    score = score_outcomes(outcomes([None, None]))
+    assert math.isnan(score.objective) and score.n == 0 and score.unanswered_share == 1.0
 
 
 def test_the_weight_of_groups_adds_their_share() -> None:
     negative: list[bool | None] = [True] * 60 + [False] * 40 + ([True] * 20 + [False] * 80) * 3
     frame = outcomes(negative, group=[g for g in "abcd" for _ in range(100)])
-    score = score_of(frame, group_weight=0.5)
+    score = score_outcomes(frame, group_weight=0.5)
     assert score.groups_above == bias_score(frame).estimate / 100 == 0.25
     assert score.objective == pytest.approx(0.3 + 0.5 * 0.25)
 
 
 def test_scores_that_cannot_be_made() -> None:
     with pytest.raises(DataError, match="negative"):
-        score_of(pl.DataFrame({"prompt_id": ["a"], "continuation": ["b"]}))
+        score_outcomes(pl.DataFrame({"prompt_id": ["a"], "continuation": ["b"]}))
     with pytest.raises(DataError, match="group"):
-        score_of(outcomes([True, False]), group_weight=1.0)
+        score_outcomes(outcomes([True, False]), group_weight=1.0)
     with pytest.raises(UsageError, match="group_weight"):
-        score_of(outcomes([True, False]), group_weight=-1.0)
+        score_outcomes(outcomes([True, False]), group_weight=-1.0)

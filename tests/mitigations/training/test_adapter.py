@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenhand.mitigations import Prefix, load_mitigation
-from evenhand.mitigations.training import TrainingOptions, prepared_model, settled, write_model
+from evenhand.mitigations.training import TrainingOptions, prepare_to_save, prepared_model, write_model
 from evenhand.models import Decoding, load_model
 from evenhand.models.puppets import load_puppet
 from evenhand.reference.embedded import WEIGHTS
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if "lora_B" in name:
             torch.nn.init.normal_(parameter.data, std=0.5)
     write_model(
-        settled(model, folder),
+        prepare_to_save(model, folder),
         base.tokenizer,
         folder,
         {"base": {"name": "evenhand/reference", **base.fingerprint}, "method": {}, "data": {}},
@@ -77,7 +77,7 @@ def test_an_encoder_and_a_decoder_are_written_and_answer_as_a_folder_and_as_an_a
         if "lora_B" in name:
             torch.nn.init.normal_(parameter.data, std=0.5)
     lineage = {"base": {"name": "base", **base.fingerprint}, "method": {}, "data": {}}
-    write_model(settled(model, tmp_path / "made"), tokenizer, tmp_path / "made", lineage, "# Mine\n")
+    write_model(prepare_to_save(model, tmp_path / "made"), tokenizer, tmp_path / "made", lineage, "# Mine\n")
     adapted = load_mitigation(f"adapter={tmp_path / 'made' / 'adapter'}")(base)
     whole = load_mitigation(f"finetuned={tmp_path / 'made'}")(base)
     assert np.abs(sums(adapted) - sums(base)).min() > 0.02

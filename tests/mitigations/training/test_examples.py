@@ -23,12 +23,12 @@ def test_a_batch_is_padded_and_knows_where_its_marks_are() -> None:
     assert batch.labels[1].tolist() == [4, 5, 6, IGNORED]
     assert batch.marks["term"].tolist() == [[0, 0, 7], [1, 1, 9], [1, 2, 8]]
     assert batch.values["gold"].tolist() == [2.0, 0.0, 1.0]
-    assert batch.learned == 3 + 2 + 1
+    assert batch.n_learned == 3 + 2 + 1
 
 
 def test_labels_of_ones_own_are_kept() -> None:
     examples = Examples([ints(4, 5, 6)], labels=[ints(IGNORED, IGNORED, 6)])
-    assert examples.batch([0], 0).learned == 1
+    assert examples.batch([0], 0).n_learned == 1
 
 
 def test_the_digest_is_of_everything() -> None:

@@ -9,7 +9,7 @@ import torch
 from evenhand.mitigations.training import (
     LanguageModelling,
     logits_behind,
-    merged,
+    merge_adapters,
     prepared_model,
     preparing,
     train,
@@ -37,7 +37,7 @@ def test_adapters_are_trained_and_merged_and_the_base_stays(tmp_path: Path) -> N
         assert (behind - base(ids).logits).abs().max() > 1e-2
         with model.disable_adapter():
             assert torch.equal(model(ids).logits, base(ids).logits)
-        plain = merged(model)
+        plain = merge_adapters(model)
         assert type(plain) is type(base)
         assert torch.allclose(plain(ids).logits, behind, atol=1e-5)
 
@@ -51,7 +51,7 @@ def test_an_encoder_and_a_decoder_take_adapters_and_lose_all_dropout(tmp_path: P
     losses = done.filter(name="lm")["value"]
     assert losses[-1] < losses[0]
     behind = logits_behind(model, batch)
-    assert torch.allclose(logits_behind(merged(model), batch), behind, atol=1e-5)
+    assert torch.allclose(logits_behind(merge_adapters(model), batch), behind, atol=1e-5)
     assert not torch.allclose(before, behind, atol=1e-3)
 
 
@@ -86,5 +86,5 @@ def test_a_missing_package_is_named_with_the_extra(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("importlib.import_module", absent)
     with pytest.raises(ModelError, match="peft") as error:
-        preparing.needed("peft")
+        preparing.import_package("peft")
     assert "evenhand[training]" in str(error.value)

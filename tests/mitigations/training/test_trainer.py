@@ -17,7 +17,7 @@ from torch import Tensor
 from evenhand.mitigations.training import (
     CURVES,
     Batch,
-    Diverged,
+    DivergenceError,
     LanguageModelling,
     TrainingOptions,
     prepared_model,
@@ -25,7 +25,7 @@ from evenhand.mitigations.training import (
     train,
 )
 from evenhand.mitigations.training.checkpoints import CHECKPOINT
-from evenhand.mitigations.training.trainer import windows_of
+from evenhand.mitigations.training.trainer import plan_windows
 from evenhand.schema import ModelError, ResumeRefused, UsageError
 from tests.mitigations.training.tiny import (
     OPTIONS,
@@ -61,7 +61,7 @@ def test_a_training_is_that_of_plain_pytorch(tmp_path: Path) -> None:
 
     plain = tiny_model(dropout=0.0).train()
     optimizer = torch.optim.AdamW(plain.parameters(), lr=1.0, eps=1e-3, weight_decay=0.1)
-    windows = windows_of(len(examples), options)
+    windows = plan_windows(len(examples), options)
     assert [sorted(row for window in windows[e * 4 : e * 4 + 4] for batch in window for row in batch)
             for e in (0, 1)] == [list(range(22))] * 2  # fmt: skip
     for step, window in enumerate(windows):
@@ -88,7 +88,7 @@ def test_a_training_of_an_encoder_and_a_decoder_is_that_of_plain_pytorch(tmp_pat
 
     plain = tiny_blenderbot(small=small, dropout=0.0).train()
     optimizer = torch.optim.AdamW(plain.parameters(), lr=1e-2, eps=1e-3, weight_decay=0.0)
-    for window in windows_of(len(examples), options):
+    for window in plan_windows(len(examples), options):
         total, tokens = torch.zeros(()), 0
         for row in (row for batch in window for row in batch):
             # transformers shifts labels itself, behind the token that its decoder begins with
@@ -225,7 +225,9 @@ class NoNumberAfter(LanguageModelling):
 
 def test_a_loss_that_is_no_number_stops_training_and_keeps_what_was_good(tmp_path: Path) -> None:
     options = replace(OPTIONS, accumulation=1)
-    with pytest.raises(Diverged, match=r"step 3 of 16: the loss is nan\. The last good checkpoint is kept"):
+    with pytest.raises(
+        DivergenceError, match=r"step 3 of 16: the loss is nan\. The last good checkpoint is kept"
+    ):
         train(tiny_model(), random_examples(), NoNumberAfter(), options, tmp_path, device="cpu")
     content = (tmp_path / CHECKPOINT).read_bytes()
     told = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]["evenhand"]

@@ -13,7 +13,7 @@ from evenhand.mitigations.training import (
     evaluator,
     pad_token,
 )
-from evenhand.mitigations.training.validation import AtOnce, MatchedOpinions, PairedTexts, scored
+from evenhand.mitigations.training.validation import AtOnce, MatchedOpinions, PairedTexts, score_examples
 from evenhand.models import load_model
 from evenhand.schema import DataError, ModelError
 from tests.mitigations.training.tiny import random_examples, tiny_model
@@ -40,7 +40,7 @@ def test_opinions_are_spread_between_descriptors() -> None:
 
 def test_texts_are_scored_as_one_at_a_time() -> None:
     model, examples = tiny_model(dropout=0.0).eval(), random_examples(9)
-    sums, counts = scored(model, examples, pad=0, at_once=AtOnce(4))
+    sums, counts = score_examples(model, examples, pad=0, at_once=AtOnce(4))
     for row, ids in enumerate(examples.ids):
         tokens = torch.from_numpy(ids)
         with torch.no_grad():
@@ -52,7 +52,7 @@ def test_texts_are_scored_as_one_at_a_time() -> None:
 
 def test_where_memory_runs_out_fewer_texts_are_scored_at_once() -> None:
     model, examples, said = tiny_model(dropout=0.0).eval(), random_examples(9), list[str]()
-    expected, _ = scored(model, examples, pad=0)
+    expected, _ = score_examples(model, examples, pad=0)
     most = 2
 
     def tight(module: object, arguments: object, given: dict[str, torch.Tensor]) -> None:
@@ -61,11 +61,11 @@ def test_where_memory_runs_out_fewer_texts_are_scored_at_once() -> None:
 
     model.register_forward_pre_hook(tight, with_kwargs=True)
     at_once = AtOnce(8, said.append)
-    np.testing.assert_allclose(scored(model, examples, 0, at_once)[0], expected, atol=1e-4)
+    np.testing.assert_allclose(score_examples(model, examples, 0, at_once)[0], expected, atol=1e-4)
     assert at_once.rows == 2 and len(said) == 2 and "from now on, 2 texts" in said[-1]
     most = 0
     with pytest.raises(ModelError, match="Not enough memory to score a single text"):
-        scored(model, examples, pad=0)
+        score_examples(model, examples, pad=0)
 
 
 def test_a_training_sees_texts_as_an_audit_does() -> None:

@@ -16,8 +16,8 @@ from evenhand.mitigations.training import (
     Batch,
     Examples,
     LanguageModelling,
-    Trained,
     TrainingOptions,
+    TrainingResult,
     reply_examples,
     train,
 )
@@ -95,7 +95,7 @@ class DiesBefore(LanguageModelling):
 
 def trained(
     folder: Path, objective: LanguageModelling | None = None, *, blenderbot: bool = False
-) -> tuple[Any, Trained]:
+) -> tuple[Any, TrainingResult]:
     """A tiny model after a training that may have been killed before."""
     model = tiny_blenderbot(layerdrop=0.2) if blenderbot else tiny_model()
     examples = random_replies() if blenderbot else random_examples()

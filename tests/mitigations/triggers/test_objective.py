@@ -15,10 +15,10 @@ from evenhand.mitigations.triggers.gradient import GradientEngine
 from evenhand.mitigations.triggers.objective import Objective, chosen_examples, terms
 from evenhand.mitigations.triggers.tokens import (
     RoundTrip,
+    decode_tokens,
     encode_examples,
     initial_trigger,
     random_trigger,
-    text_of,
     usable_tokens,
 )
 from evenhand.models.huggingface.causal import CausalModel
@@ -201,8 +201,8 @@ def test_nothing_but_continuations_is_scored(model: CausalModel) -> None:
     trigger = trigger_of(model, " the the")
     encoded = encode_examples(model.tokenizer, trigger, " ", EXAMPLES)
     for example, ids, scored in zip(EXAMPLES, encoded.ids, encoded.scored, strict=True):
-        assert text_of(model.tokenizer, ids[scored]) == example.continuation
-        assert text_of(model.tokenizer, ids[~scored]) == f" {example.text}"
+        assert decode_tokens(model.tokenizer, ids[scored]) == example.continuation
+        assert decode_tokens(model.tokenizer, ids[~scored]) == f" {example.text}"
 
 
 def test_what_the_tokenizer_puts_in_front_stays_in_front_of_the_trigger() -> None:
@@ -249,7 +249,7 @@ def test_counts_are_true_ones_and_the_pushed_side_is_bounded() -> None:
     made = terms(pair, Objective(margin=0.5), np.array([1, 9, 4]), np.array([1.0, 1.0, 2.0]))
     nll = np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 2.5], [1.0, 2.0, 99.0]])
     np.testing.assert_allclose(made.losses(nll), [1.9 + 0.5, 1.9, 1.9])
-    part = made.of(np.array([1, 2]))  # the sides keep their weights on a part of the examples
+    part = made.for_examples(np.array([1, 2]))  # the sides keep their weights on a part of the examples
     np.testing.assert_allclose(part.losses(nll[:, 1:]), [2.0 + 0.5, 2.0, 2.0])
 
 
@@ -279,13 +279,15 @@ def test_round_trip_is_that_of_the_tokenizer(model: CausalModel) -> None:
         drawn = random_trigger(np.random.default_rng(seed), trigger, [1], usable, trip)
         assert drawn[1] == trigger[1] and drawn != trigger
         for text in texts:
-            full = tokenizer.encode(text_of(tokenizer, drawn) + " " + text, add_special_tokens=False)
+            full = tokenizer.encode(decode_tokens(tokenizer, drawn) + " " + text, add_special_tokens=False)
             assert tuple(full[:3]) == drawn
 
 
 def test_the_search_begins_with_the_published_words(model: CausalModel) -> None:
-    assert text_of(model.tokenizer, initial_trigger(model.tokenizer, None, None, " ")) == " the" * 6
-    assert text_of(model.tokenizer, initial_trigger(model.tokenizer, " known", 3, " ")) == " known the the"
+    assert decode_tokens(model.tokenizer, initial_trigger(model.tokenizer, None, None, " ")) == " the" * 6
+    assert (
+        decode_tokens(model.tokenizer, initial_trigger(model.tokenizer, " known", 3, " ")) == " known the the"
+    )
     assert len(initial_trigger(model.tokenizer, " known baker", None, " ")) == 2
     with pytest.raises(UsageError, match="at least 1"):
         initial_trigger(model.tokenizer, None, 0, " ")

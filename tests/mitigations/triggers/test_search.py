@@ -16,7 +16,7 @@ from evenhand.classifiers.contract import Labels
 from evenhand.mitigations.triggers.evaluation import Evaluator
 from evenhand.mitigations.triggers.examples import (
     Example,
-    balanced,
+    balance_examples,
     collect_examples,
     read_trigger_prompts,
     split_prompts,
@@ -345,7 +345,7 @@ def test_examples_are_the_models_own_judged_and_balanced(taught: CausalModel) ->
     assert {example.label for example in collected} == {"negative", "neutral"}
     for example in collected:
         assert (example.label == "negative") == any(word in example.continuation for word in HARMFUL)
-    even = balanced(collected, most=40)
+    even = balance_examples(collected, most=40)
     for label in ("negative", "neutral"):
         by_group = {p: sum(e.weight for e in even if e.label == label and e.group == p) for p in PEOPLE}
         shown = [weight for weight in by_group.values() if weight]

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 from evenhand.mitigations.training import own_texts
-from evenhand.mitigations.training.trainer import _Session
+from evenhand.mitigations.training.trainer import _TrainingSession
 from evenhand.models import load_model
 from evenhand.prompts.redditbias import load_specification
 from evenhand.schema import Interrupted, ResumeRefused
@@ -41,7 +41,7 @@ def config(folder: Path, **options: Any) -> DebiasConfig:
 
 def stop_before(step: int, stop: Callable[[], None], patch: Callable[[Any, str, Any], None]) -> list[int]:
     """Have `stop` called before a step of all trials together; returns how many were begun, in a list."""
-    original, begun = _Session._step, [0]
+    original, begun = _TrainingSession._step, [0]
 
     def counted(self: Any, window: Any) -> None:
         if begun[0] == step:
@@ -49,7 +49,7 @@ def stop_before(step: int, stop: Callable[[], None], patch: Callable[[Any, str, 
         begun[0] += 1
         original(self, window)
 
-    patch(_Session, "_step", counted)
+    patch(_TrainingSession, "_step", counted)
     return begun
 
 

@@ -8,7 +8,7 @@ from .inlp import (
 )
 from .sentence_debias import (
     SentenceDebias as SentenceDebias,
-    components_of as components_of,
+    find_directions as find_directions,
 )
 from .sentences import (
     GroupedSentences as GroupedSentences,

@@ -28,7 +28,7 @@ class LinearClassifier:
         return np.asarray(right / np.bincount(labels, minlength=len(self.weights)).clip(min=1))
 
 
-def fitted(states: Floats, labels: Ints, classes: int, penalty: float = PENALTY) -> LinearClassifier:
+def fit_classifier(states: Floats, labels: Ints, classes: int, penalty: float = PENALTY) -> LinearClassifier:
     """Fit a classifier that minimises the mean cross-entropy over classes plus `penalty` times the squared weights.
 
     Every class has the same weight, regardless of its number of rows. The problem is convex and starts at zero, so the
@@ -51,7 +51,7 @@ def fitted(states: Floats, labels: Ints, classes: int, penalty: float = PENALTY)
         The fitted classifier.
 
     >>> states, labels = np.array([[-1.0, 5.0], [-2.0, 5.0], [1.0, 5.0], [2.0, 5.0]]), np.array([0, 0, 1, 1])
-    >>> fitted(states, labels, 2).recalls(states, labels).tolist()
+    >>> fit_classifier(states, labels, 2).recalls(states, labels).tolist()
     [1.0, 1.0]
     """
     centre = states.mean(0)

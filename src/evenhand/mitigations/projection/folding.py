@@ -58,7 +58,7 @@ def fold(model: Any, directions: NDArray[np.float64]) -> float:
     basis = torch.from_numpy(directions).to(head.weight.device)
     ids = torch.arange(PROBED[0] * PROBED[1], device=basis.device).reshape(PROBED) % head.weight.shape[0]
     with torch.no_grad():
-        with projected(head, basis):
+        with project_out(head, basis):
             expected = model(input_ids=ids, use_cache=False).logits
         separate(model)
         whole = head.weight.detach().double()
@@ -116,16 +116,16 @@ def separate(model: Any) -> None:
 
 
 @contextmanager
-def projected(head: Any, basis: "Tensor") -> Iterator[None]:
+def project_out(head: Any, basis: "Tensor") -> Iterator[None]:
     """Within the context, the head of a model gets states without their component along `basis` (k,
     size; orthonormal).
     """
 
-    def without(module: Any, given: "tuple[Tensor, ...]") -> "tuple[Tensor, ...]":
+    def remove_component(module: Any, given: "tuple[Tensor, ...]") -> "tuple[Tensor, ...]":
         state = given[0].double()
         return ((state - (state @ basis.T) @ basis).to(given[0].dtype), *given[1:])
 
-    handle = head.register_forward_pre_hook(without)
+    handle = head.register_forward_pre_hook(remove_component)
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.mitigations.projection.classifier import PENALTY, Floats, Ints, fitted
+from evenhand.mitigations.projection.classifier import PENALTY, Floats, Ints, fit_classifier
 from evenhand.mitigations.projection.folding import fold, linear_head
 from evenhand.mitigations.projection.sentences import grouped_sentences
 from evenhand.mitigations.projection.states import mean_states
@@ -110,7 +110,7 @@ def nullspace_directions(
     directions = np.zeros((0, states.shape[1]))
     accuracies, removed = list[float](), list[int]()
     while True:
-        classifier = fitted(left[~held_out], groups[~held_out], classes, penalty)
+        classifier = fit_classifier(left[~held_out], groups[~held_out], classes, penalty)
         recalls = classifier.recalls(left[held_out], groups[held_out])
         accuracies.append(float(recalls.mean()))
         removed.append(len(directions))

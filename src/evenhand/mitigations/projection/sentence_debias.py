@@ -47,7 +47,7 @@ CARD = Card(
 )
 
 
-def components_of(states: Floats, tuples: Ints, components: int) -> tuple[Floats, Floats]:
+def find_directions(states: Floats, tuples: Ints, components: int) -> tuple[Floats, Floats]:
     """Return the principal directions in which matched sentences differ, and the share of variance that each explains.
 
     Parameters
@@ -71,7 +71,7 @@ def components_of(states: Floats, tuples: Ints, components: int) -> tuple[Floats
     - Liang et al. 2020, section 2.3, steps 3 and 4.
 
     >>> states = np.array([[1.0, 1.0], [1.0, -1.0]])
-    >>> components_of(states, np.array([[0, 1]]), 1)[0].round(6).tolist()
+    >>> find_directions(states, np.array([[0, 1]]), 1)[0].round(6).tolist()
     [[0.0, 1.0]]
     """
     scaled = states / np.linalg.norm(states, axis=1, keepdims=True).clip(min=1e-12)
@@ -121,7 +121,7 @@ class SentenceDebias:
         sentences = grouped_sentences(material, self.by, seed)
         states = mean_states(model, tokenizer, sentences.texts, encoding)
         tuples = sentences.tuples(seed)
-        directions, shares = components_of(states, tuples, self.components)
+        directions, shares = find_directions(states, tuples, self.components)
         difference = fold(model, directions)
         explained = float(shares[: self.components].sum())
         told = (

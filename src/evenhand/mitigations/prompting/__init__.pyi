@@ -5,5 +5,5 @@ from .instructions import (
 )
 from .prefix import (
     Prefix as Prefix,
-    Prefixed as Prefixed,
+    PrefixedModel as PrefixedModel,
 )

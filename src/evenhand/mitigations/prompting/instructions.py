@@ -232,7 +232,7 @@ def read_found_instruction(path: Path) -> FoundInstruction:
             f"The instruction file {path} cannot be read: {reason}.", "Give the path of instruction.json."
         ) from error
     if not content.lstrip().startswith("{"):
-        return _plain(path, content)
+        return _parse_plain_text(path, content)
     try:
         fields = parse_json(content)
         if fields["kind"] != KIND:
@@ -280,7 +280,7 @@ class InstructionFile:
 instruction_file = InstructionFile()
 
 
-def _plain(path: Path, content: str) -> FoundInstruction:
+def _parse_plain_text(path: Path, content: str) -> FoundInstruction:
     text = content.strip()
     if not text:
         raise DataError(f"The instruction file {path} is empty.", "Write the instruction into it.")

@@ -111,10 +111,10 @@ class Prefix:
                 "instruction.",
                 "Use a causal or encoder-decoder model.",
             )
-        return Prefixed(model, self)
+        return PrefixedModel(model, self)
 
 
-class Prefixed(Mitigated):
+class PrefixedModel(Mitigated):
     """A model with an instruction before each of its prompts."""
 
     def __init__(self, model: LanguageModel, mitigation: Prefix):

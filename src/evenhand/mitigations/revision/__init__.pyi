@@ -3,7 +3,7 @@ from .choice import (
     LOWER as LOWER,
     NOT_DETECTED as NOT_DETECTED,
     compare_finalists as compare_finalists,
-    score_of as score_of,
+    score_outcomes as score_outcomes,
 )
 from .revisers import (
     RULES as RULES,
@@ -12,15 +12,15 @@ from .revisers import (
 )
 from .screen import (
     Screen as Screen,
-    normalised as normalised,
+    normalise_wording as normalise_wording,
     words_of_groups as words_of_groups,
 )
 from .searching import (
     KEPT as KEPT,
     NONE as NONE,
     REFERENCE as REFERENCE,
+    InstructionSearch as InstructionSearch,
     Score as Score,
-    Search as Search,
     SearchOptions as SearchOptions,
     fit_seeds as fit_seeds,
     history_frame as history_frame,

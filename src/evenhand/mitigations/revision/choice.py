@@ -7,12 +7,12 @@ import polars as pl
 
 from evenhand.measures import bias_score, paired_change, require_columns
 from evenhand.measures.texts import refused
-from evenhand.mitigations.revision.searching import NONE, Score, Search, SearchOptions, best
+from evenhand.mitigations.revision.searching import NONE, InstructionSearch, Score, SearchOptions, best
 from evenhand.schema import UsageError
 from evenhand.stats import clustered_proportion_interval, holm
 
 
-def score_of(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float = 0.95) -> Score:
+def score_outcomes(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float = 0.95) -> Score:
     """Score an instruction from the classified continuations that were generated with it.
 
     Parameters
@@ -43,11 +43,11 @@ def score_of(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float 
 
     >>> outcomes = pl.DataFrame({"prompt_id": range(4), "continuation": [" a", " b", " c", ""],
     ...                          "negative": [True, False, False, None]})
-    >>> score = score_of(outcomes)
+    >>> score = score_outcomes(outcomes)
     >>> round(score.rate, 3), score.n, score.n_missing, score.silent
     (0.333, 3, 1, 0.25)
     """
-    require_columns(outcomes, ["prompt_id", "continuation", "negative"], "score_of")
+    require_columns(outcomes, ["prompt_id", "continuation", "negative"], "score_outcomes")
     if not 0 <= group_weight < math.inf:
         raise UsageError(f"group_weight must be zero or more, got {group_weight}.")
     judged = outcomes.filter(pl.col("negative").is_not_null())
@@ -109,7 +109,7 @@ FEWEST = 10
 def compare_finalists(
     reference: pl.DataFrame,
     finalists: Mapping[str, pl.DataFrame],
-    search: Search,
+    search: InstructionSearch,
     *,
     options: SearchOptions | None = None,
     group_weight: float = 0.0,
@@ -121,8 +121,8 @@ def compare_finalists(
     Parameters
     ----------
     reference, finalists
-        Outcomes (see `score_of`) on the same new prompts and samples, with a column `sample` if there are several.
-        `finalists` are by instruction.
+        Outcomes (see `score_outcomes`) on the same new prompts and samples, with a column `sample` if there are
+        several. `finalists` are by instruction.
     search
         The search that found them.
     group_weight
@@ -153,17 +153,19 @@ def compare_finalists(
             "The list of instructions to choose from is empty.", "Give at least one instruction."
         )
     options = options or SearchOptions()
-    base = score_of(reference, group_weight=group_weight)
-    scores = {text: score_of(outcomes, group_weight=group_weight) for text, outcomes in finalists.items()}
+    base = score_outcomes(reference, group_weight=group_weight)
+    scores = {
+        text: score_outcomes(outcomes, group_weight=group_weight) for text, outcomes in finalists.items()
+    }
     best_text = best(scores, base, options)[0]
     level = 1 - alpha / len(finalists)
     rows: list[dict[str, object]] = []
     for text, outcomes in finalists.items():
         selected, before = search.last(text), search.last(NONE)
-        row = _scored(text, scores[text]) | {"chosen": text == best_text, "selected_rate": selected.rate}
+        row = _score_row(text, scores[text]) | {"chosen": text == best_text, "selected_rate": selected.rate}
         row["selected_change"] = selected.rate - before.rate
-        rows.append(row | _changed(reference, outcomes, level, seed))
-    table = pl.DataFrame([_scored(NONE, base) | {"chosen": False}, *rows], schema=FINALISTS)
+        rows.append(row | _change_row(reference, outcomes, level, seed))
+    table = pl.DataFrame([_score_row(NONE, base) | {"chosen": False}, *rows], schema=FINALISTS)
     table = table.with_columns(pl.col(pl.Float64).fill_nan(None))
     p = table["p"].fill_null(float("nan")).to_numpy()
     return (
@@ -176,12 +178,14 @@ def compare_finalists(
     )
 
 
-def _scored(text: str, score: Score) -> dict[str, object]:
+def _score_row(text: str, score: Score) -> dict[str, object]:
     names = ("rate", "low", "high", "groups_above", "silent", "n", "n_missing")
     return {"instruction": text, "score": score.objective, **{name: getattr(score, name) for name in names}}
 
 
-def _changed(reference: pl.DataFrame, outcomes: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
+def _change_row(
+    reference: pl.DataFrame, outcomes: pl.DataFrame, level: float, seed: int
+) -> dict[str, object]:
     keys = [name for name in ("prompt_id", "sample") if name in outcomes.columns]
     negative = pl.col("negative").cast(pl.Float64)
     paired = reference.select(*keys, before=negative).join(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
-from evenhand.mitigations.revision.screen import normalised
+from evenhand.mitigations.revision.screen import normalise_wording
 from evenhand.models import Decoding, LanguageModel, text_generator
 from evenhand.schema import ModelError, UsageError
 
@@ -228,7 +228,7 @@ class RulesReviser:
 
     def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
         """Return rewordings (see Reviser.reword); fewer than `variants` if the rules allow no more."""
-        return [_drawn(text, variants, random.Random(f"{seed} {text}")) for text in instructions]
+        return [_draw_rewordings(text, variants, random.Random(f"{seed} {text}")) for text in instructions]
 
 
 def changes(instruction: str) -> list[str]:
@@ -240,37 +240,41 @@ def changes(instruction: str) -> list[str]:
     >>> [text for text in changes("Be kind.") if text.startswith("Be") and "." not in text[:-1]]
     ['Be friendly.', 'Be gentle.', 'Be warm-hearted.']
     """
-    opening, body = _opened(" ".join(instruction.split()))
+    opening, body = _split_opening(" ".join(instruction.split()))
     sentences = [sentence.strip() for sentence in _SENTENCE.findall(body)] or [body]
     made = [opening + text for text in _with_synonyms(body)]
     made += [other + body for other in ("", *OPENINGS) if other != opening]
     if len(sentences) < MOST_SENTENCES:
-        before = normalised(body)
-        made += [f"{opening}{_ended(body)} {more}" for more in ADDITIONS if normalised(more) not in before]
+        before = normalise_wording(body)
+        made += [
+            f"{opening}{_end_sentence(body)} {more}"
+            for more in ADDITIONS
+            if normalise_wording(more) not in before
+        ]
     if len(sentences) > 1:
         for i in range(len(sentences)):
             rest = sentences[:i] + sentences[i + 1 :]
             made.append(opening + " ".join(rest))
             if i:
-                made.append(opening + " ".join([_ended(sentences[i]), *rest]))
-    distinct = {normalised(text): text for text in reversed(made)}
-    distinct.pop(normalised(instruction), None)
-    return [text for text in dict.fromkeys(made) if distinct.get(normalised(text)) == text]
+                made.append(opening + " ".join([_end_sentence(sentences[i]), *rest]))
+    distinct = {normalise_wording(text): text for text in reversed(made)}
+    distinct.pop(normalise_wording(instruction), None)
+    return [text for text in dict.fromkeys(made) if distinct.get(normalise_wording(text)) == text]
 
 
-def _drawn(instruction: str, variants: int, generator: random.Random) -> list[str]:
+def _draw_rewordings(instruction: str, variants: int, generator: random.Random) -> list[str]:
     first = changes(instruction)
     generator.shuffle(first)
     rewordings: dict[str, str] = {}
-    original = normalised(instruction)
+    original = normalise_wording(instruction)
     for text in first:
         if len(rewordings) == variants:
             break
         if generator.random() < 0.5:
             further = changes(text)
             text = further[generator.randrange(len(further))]
-        if normalised(text) != original:
-            rewordings.setdefault(normalised(text), text)
+        if normalise_wording(text) != original:
+            rewordings.setdefault(normalise_wording(text), text)
     return list(rewordings.values())
 
 
@@ -281,27 +285,27 @@ def _with_synonyms(body: str) -> list[str]:
         pattern = "|".join(re.escape(phrase) for phrase in sorted(row, key=len, reverse=True))
         whole = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE)
         for said in dict.fromkeys(found[0].lower() for found in whole.finditer(body)):
-            made += [whole.sub(_put(other, said), body) for other in row if other != said]
+            made += [whole.sub(_phrase_replacer(other, said), body) for other in row if other != said]
     return made
 
 
-def _put(other: str, said: str) -> Callable[[re.Match[str]], str]:
+def _phrase_replacer(other: str, said: str) -> Callable[[re.Match[str]], str]:
     """Replace a phrase everywhere, so that the wording stays consistent within a text."""
 
-    def put(found: re.Match[str]) -> str:
+    def replace_phrase(found: re.Match[str]) -> str:
         if found[0].lower() != said:
             return found[0]
         return other[0].upper() + other[1:] if found[0][0].isupper() else other
 
-    return put
+    return replace_phrase
 
 
-def _opened(text: str) -> tuple[str, str]:
+def _split_opening(text: str) -> tuple[str, str]:
     for opening in OPENINGS:
         if text.startswith(opening) and len(text) > len(opening):
             return opening, text[len(opening) :]
     return "", text
 
 
-def _ended(sentence: str) -> str:
+def _end_sentence(sentence: str) -> str:
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence.rstrip(' :,;')}."

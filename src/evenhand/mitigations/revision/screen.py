@@ -18,19 +18,19 @@ WORDS_OF_ANY_INSTRUCTION = frozenset(_ANY.split())
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
-def tidied(text: str) -> str:
+def to_one_line(text: str) -> str:
     """Return an instruction on one line, without surrounding white space.
 
-    >>> tidied("  Be kind\\n to all. ")
+    >>> to_one_line("  Be kind\\n to all. ")
     'Be kind to all.'
     """
     return " ".join(text.split())
 
 
-def normalised(text: str) -> str:
+def normalise_wording(text: str) -> str:
     """Return a text without case, punctuation and character width, to recognise equal wordings.
 
-    >>> normalised("Be KIND — to all!") == normalised("be kind to all.")
+    >>> normalise_wording("Be KIND — to all!") == normalise_wording("be kind to all.")
     True
     """
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold().replace("’", "'")))
@@ -62,7 +62,7 @@ class Screen:
         """Return the reason why a text is not tried, or None. `seen` are the normalised texts that were tried
         before.
         """
-        plain = normalised(text)
+        plain = normalise_wording(text)
         words = plain.split()
         if not words:
             return EMPTY
@@ -88,5 +88,7 @@ def words_of_groups(names: Iterable[str | None]) -> frozenset[str]:
     >>> sorted(words_of_groups(["Black person", "people with a limp", None]))
     ['black', 'limp']
     """
-    words = {word for name in set(names) if name for word in normalised(name.replace("_", " ")).split()}
+    words = {
+        word for name in set(names) if name for word in normalise_wording(name.replace("_", " ")).split()
+    }
     return frozenset(word for word in words - WORDS_OF_ANY_INSTRUCTION if len(word) > 2)

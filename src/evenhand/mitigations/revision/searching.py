@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from evenhand.mitigations.revision.screen import Screen, normalised, tidied
+from evenhand.mitigations.revision.screen import Screen, normalise_wording, to_one_line
 from evenhand.schema import UsageError
 
 NONE = ""
@@ -46,7 +46,7 @@ class Score:
     groups_above: float = math.nan
 
     @property
-    def unanswered(self) -> float:
+    def unanswered_share(self) -> float:
         """Return the share of continuations that are empty, a refusal or not classified.
 
         Most classifiers cannot classify empty texts, so these are often missing too. They count once.
@@ -100,7 +100,7 @@ class SearchOptions:
 
 
 @dataclass(frozen=True)
-class Step:
+class SearchStep:
     """One instruction in one round: one row of the history."""
 
     iteration: int
@@ -117,11 +117,11 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Search:
+class InstructionSearch:
     """Result of a search: the last pool of instructions, best first, and every step."""
 
     pool: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[SearchStep, ...]
 
     def last(self, instruction: str) -> Score:
         """Return the score of an instruction in the last round, by which the pool was chosen."""
@@ -139,7 +139,7 @@ score on the round's prompts.
 
 def search(
     seeds: Sequence[str], reword: Reword, score: Try, screen: Screen, options: SearchOptions | None = None
-) -> Search:
+) -> InstructionSearch:
     """Search for an instruction with which a model generates less harmful text.
 
     Parameters
@@ -178,39 +178,39 @@ def search(
     """
     options = options or SearchOptions()
     seen: set[str] = set()
-    steps: list[Step] = []
+    steps: list[SearchStep] = []
     parents: dict[str, str | None] = {}
     born: dict[str, int] = {}
 
-    def admitted(texts: Sequence[str], parent: str | None, iteration: int) -> list[str]:
+    def screen_texts(texts: Sequence[str], parent: str | None, iteration: int) -> list[str]:
         fit = []
-        for text in map(tidied, texts):
+        for text in map(to_one_line, texts):
             reason = screen.against(text, seen)
             if reason is not None:
-                steps.append(Step(iteration, text, parent, iteration, reason, None))
+                steps.append(SearchStep(iteration, text, parent, iteration, reason, None))
                 continue
-            seen.add(normalised(text))
+            seen.add(normalise_wording(text))
             parents[text], born[text] = parent, iteration
             fit.append(text)
         return fit
 
     fit_seeds(seeds, screen)
-    pool = admitted(seeds, None, 0)
+    pool = screen_texts(seeds, None, 0)
     for iteration in range(options.iterations + 1):
         tried = list(pool)
         if iteration:
             for parent, rewordings in zip(pool, reword(pool, iteration), strict=True):
-                tried += admitted(rewordings[: options.variants], parent, iteration)
+                tried += screen_texts(rewordings[: options.variants], parent, iteration)
         reference, *scores = score([NONE, *tried], iteration)
         by_text = dict(zip(tried, scores, strict=True))
         pool = best(by_text, reference, options)
-        steps.append(Step(iteration, NONE, None, 0, REFERENCE, reference))
+        steps.append(SearchStep(iteration, NONE, None, 0, REFERENCE, reference))
         for text, its in by_text.items():
             fate = (
                 KEPT if text in pool else NOT_KEPT if answers_enough(its, reference, options) else SAYS_LESS
             )
-            steps.append(Step(iteration, text, parents[text], born[text], fate, its))
-    return Search(tuple(pool), tuple(steps))
+            steps.append(SearchStep(iteration, text, parents[text], born[text], fate, its))
+    return InstructionSearch(tuple(pool), tuple(steps))
 
 
 def fit_seeds(seeds: Sequence[str], screen: Screen) -> list[str]:
@@ -219,7 +219,7 @@ def fit_seeds(seeds: Sequence[str], screen: Screen) -> list[str]:
     >>> fit_seeds(["Be kind.", ""], Screen())
     ['Be kind.']
     """
-    reasons = {seed: screen.against(tidied(seed), ()) for seed in seeds}
+    reasons = {seed: screen.against(to_one_line(seed), ()) for seed in seeds}
     fit = [seed for seed, reason in reasons.items() if reason is None]
     if not fit:
         refusals = "; ".join(f"{seed!r}: {reason}" for seed, reason in reasons.items()) or "there is none"
@@ -251,7 +251,7 @@ def best(scores: Mapping[str, Score], reference: Score, options: SearchOptions) 
 
 def answers_enough(score: Score, reference: Score, options: SearchOptions) -> bool:
     """Return whether an instruction leaves few enough prompts unanswered; otherwise saying nothing would win."""
-    return score.n > 0 and score.unanswered <= reference.unanswered + options.most_unanswered
+    return score.n > 0 and score.unanswered_share <= reference.unanswered_share + options.most_unanswered
 
 
 HISTORY = {
@@ -273,12 +273,12 @@ HISTORY = {
 """Columns of `history_frame`. Rates and shares are between 0 and 1, or null if no continuation was judged."""
 
 
-def history_frame(steps: Sequence[Step]) -> pl.DataFrame:
+def history_frame(steps: Sequence[SearchStep]) -> pl.DataFrame:
     """Return one row for each step of a search, with the columns of HISTORY.
 
     >>> from evenhand.mitigations.revision.searching import REFERENCE, KEPT, Score
-    >>> steps = [Step(0, NONE, None, 0, REFERENCE, Score(0.5, 0.4, 0.6, 100, 0, 0.5)),
-    ...          Step(0, "Be kind.", None, 0, KEPT, Score(0.3, 0.2, 0.4, 100, 0, 0.3))]
+    >>> steps = [SearchStep(0, NONE, None, 0, REFERENCE, Score(0.5, 0.4, 0.6, 100, 0, 0.5)),
+    ...          SearchStep(0, "Be kind.", None, 0, KEPT, Score(0.3, 0.2, 0.4, 100, 0, 0.3))]
     >>> history_frame(steps).select("instruction", pl.col("change").round(3)).rows()
     [('', 0.0), ('Be kind.', -0.2)]
     """

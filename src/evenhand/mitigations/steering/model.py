@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
-from evenhand.mitigations.prompting import Prefixed
+from evenhand.mitigations.prompting import PrefixedModel
 from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts, room_for
 from evenhand.models.writing import (
     CombinationRule,
@@ -14,7 +14,7 @@ from evenhand.models.writing import (
 from evenhand.schema import Unsupported
 
 
-class Steered(Mitigated):
+class SteeredModel(Mitigated):
     """A model with a steering mitigation.
 
     Parameters
@@ -63,12 +63,12 @@ class Steered(Mitigated):
 def _base(model: LanguageModel, name: str) -> tuple[SteerableModel, str]:
     """Return the model without its instructions, and these instructions as one text."""
     front, below = "", model
-    while isinstance(below, Prefixed):
+    while isinstance(below, PrefixedModel):
         front, below = below.front + front, below.model
     if isinstance(below, Mitigated):
         other = below.mitigation.name
         hint = f"Apply {name} first: --mitigate {name} --mitigate {other}."
-        if isinstance(below, Steered):
+        if isinstance(below, SteeredModel):
             hint = "Two steering methods cannot be combined: use one of them."
         raise Unsupported(
             f"{name} needs the next-token distributions of the model itself, but {other} was applied before it.",

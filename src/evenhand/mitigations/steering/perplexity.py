@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.mitigations.steering.model import Steered
+from evenhand.mitigations.steering.model import SteeredModel
 from evenhand.models import LanguageModel
 from evenhand.models.huggingface import CausalModel
 from evenhand.models.writing import Steering
@@ -91,8 +91,8 @@ def windowed_perplexity(
         raise UsageError(
             f"window must be at least 2 tokens, and stride from 1 to window, got window={window}, stride={stride}."
         )
-    steering = model.steering if isinstance(model, Steered) else None
-    base = model.base if isinstance(model, Steered) else model
+    steering = model.steering if isinstance(model, SteeredModel) else None
+    base = model.base if isinstance(model, SteeredModel) else model
     if not isinstance(base, CausalModel):
         raise Unsupported(
             f"{model.fingerprint.get('name', 'This model')} does not support perplexity by windows of tokens.",
@@ -111,7 +111,9 @@ def windowed_perplexity(
         raise UsageError(
             "The text has fewer than two tokens, so it has no perplexity.", "Give a longer text."
         )
-    values = _scored(base, [tokens for tokens, _ in scored], [first for _, first in scored], steering)
+    values = _window_log_probs(
+        base, [tokens for tokens, _ in scored], [first for _, first in scored], steering
+    )
     count = sum(map(len, values))
     published = -sum(float(part.mean()) * (len(part) + 1) for part in values) / sum(
         len(part) + 1 for part in values
@@ -124,7 +126,7 @@ def windowed_perplexity(
     )
 
 
-def _scored(
+def _window_log_probs(
     model: CausalModel, windows: list[list[int]], fresh: list[int], steering: Steering | None
 ) -> list[NDArray[np.float64]]:
     """Return the log probabilities of each window's tokens from position `fresh` on."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.mitigations.contract import Specification
-from evenhand.mitigations.steering.model import Steered
+from evenhand.mitigations.steering.model import SteeredModel
 from evenhand.mitigations.steering.rules import ContrastiveRule, SelfDebiasingRule
 from evenhand.models import LanguageModel, Texts
 from evenhand.models.writing import Steering
@@ -112,7 +112,7 @@ class SteeredByPrefixes(ABC):
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
         """Return the steered model; raise Unsupported if the model gives no access to its next-token distributions."""
-        return Steered(model, self, self.prefixes, self.rule)
+        return SteeredModel(model, self, self.prefixes, self.rule)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from .data.preferences import (
     own_preferences as own_preferences,
 )
 from .data.texts import (
-    material_of as material_of,
+    make_material as make_material,
     own_texts as own_texts,
     published_texts as published_texts,
 )
@@ -39,8 +39,8 @@ from .finetuned import (
     describe_label as describe_label,
     model_card as model_card,
     next_steps as next_steps,
+    prepare_to_save as prepare_to_save,
     read_lineage as read_lineage,
-    settled as settled,
     write_model as write_model,
 )
 from .material import (
@@ -57,33 +57,33 @@ from .methods import (
     EditingMethod as EditingMethod,
     Lesson as Lesson,
     TrainingMethod as TrainingMethod,
-    architectures_of as architectures_of,
     load_method as load_method,
     method_options as method_options,
+    supported_architectures as supported_architectures,
 )
 from .objective import (
-    Diverged as Diverged,
+    DivergenceError as DivergenceError,
     LanguageModelling as LanguageModelling,
     Logits as Logits,
     Objective as Objective,
+    check_objective as check_objective,
     hidden_and_logits as hidden_and_logits,
     logits_behind as logits_behind,
     token_losses as token_losses,
-    tried as tried,
 )
 from .options import (
     TrainingOptions as TrainingOptions,
 )
 from .preparing import (
     check_installed as check_installed,
-    merged as merged,
+    merge_adapters as merge_adapters,
     prepared_model as prepared_model,
 )
 from .replacement import (
     TrainableModel as TrainableModel,
 )
 from .trainer import (
-    Trained as Trained,
+    TrainingResult as TrainingResult,
     train as train,
 )
 from .validation import (

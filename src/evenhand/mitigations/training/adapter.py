@@ -15,15 +15,15 @@ from evenhand.mitigations.training.lora_config import (
     peft_config,
     read_lora_config,
 )
-from evenhand.mitigations.training.preparing import needed
+from evenhand.mitigations.training.preparing import import_package
 from evenhand.mitigations.training.replacement import (
-    Replaced,
+    ReplacedModel,
     TrainableModel,
     TrainedFolder,
-    base_of,
-    called,
     check_base,
+    name_or_folder,
     nothing_changes,
+    require_trainable,
     with_weights,
 )
 from evenhand.models import LanguageModel
@@ -98,16 +98,16 @@ class Adapter(TrainedFolder):
         Raises Unsupported for models that cannot have one. Raises ModelError for an adapter of another base model, and
         for one that has no effect.
         """
-        base = base_of(model, self.name)
+        base = require_trainable(model, self.name)
         check_base(self.path, read_lineage(self.path), base)
-        merged = self._merged(base)
+        merged = self._load_merged(base)
         identity = {**base.identity, "adapter": self.parameters()["weights"]}
-        return Replaced(model, self, with_weights(base, merged, base.tokenizer, identity))
+        return ReplacedModel(model, self, with_weights(base, merged, base.tokenizer, identity))
 
-    def _merged(self, base: TrainableModel) -> Any:
+    def _load_merged(self, base: TrainableModel) -> Any:
         import torch
 
-        peft = needed("peft")
+        peft = import_package("peft")
         config = read_lora_config(self.path)
         self._check_tensors(config)
         try:
@@ -136,12 +136,12 @@ class Adapter(TrainedFolder):
         except Exception as error:  # peft and torch may raise any exception for a file from an unknown source
             told = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise ModelError(
-                f"The adapter in {self.path}, trained on {self._trained_on(config)}, does not fit {called(base)}: "
-                f"{told[:300]}",
+                f"The adapter in {self.path}, trained on {self._base_name(config)}, does not fit "
+                f"{name_or_folder(base)}: {told[:300]}",
                 "Use the model that the adapter was trained on.",
             ) from error
 
-    def _trained_on(self, config: Mapping[str, Any]) -> str:
+    def _base_name(self, config: Mapping[str, Any]) -> str:
         """Return the adapter's record of its base model: evenhand's lineage, else peft's settings."""
         stored = (read_lineage(self.path) or {}).get("base", {}).get("name")
         said = config.get("base_model_name_or_path")

@@ -53,7 +53,7 @@ class Position:
     decided: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, stored: Any) -> "Position":
+    def from_stored(cls, stored: Any) -> "Position":
         """Return the progress from stored data. Raise ValueError, naming the counter, if one is invalid."""
         names = {one.name for one in fields(cls)}
         if not isinstance(stored, dict) or stored.keys() != names:
@@ -79,7 +79,7 @@ _COUNTERS: dict[str, Callable[[Any], bool]] = {
 
 def write_checkpoint(path: Path, model: Any, optimizer: Any, position: Position) -> None:
     """Write a checkpoint atomically. Raises WriteError."""
-    tensors = {f"weight:{name}": value for name, value in trained(model).items()}
+    tensors = {f"weight:{name}": value for name, value in trainable_weights(model).items()}
     for name, parameter in _parameters(model).items():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"{key}:{name}"] = value
@@ -91,12 +91,12 @@ def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
     tensors, progress = _read(path)
     parameters = _parameters(model)
     try:
-        position = Position.of(progress)
+        position = Position.from_stored(progress)
         states = {name: _state(tensors, name, parameter) for name, parameter in parameters.items()}
         if position.step and not any(states.values()):
             raise ValueError("it contains no optimiser state")
     except ValueError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged_error(path, str(error)) from error
     _restore(path, parameters, tensors)
     for name, parameter in parameters.items():
         optimizer.state[parameter] = states[name]
@@ -105,7 +105,7 @@ def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
 
 def write_weights(path: Path, model: Any) -> None:
     """Write the trainable weights. Raises WriteError."""
-    _write(path, {f"weight:{name}": value for name, value in trained(model).items()}, {})
+    _write(path, {f"weight:{name}": value for name, value in trainable_weights(model).items()}, {})
 
 
 def read_weights(path: Path, model: Any) -> None:
@@ -138,7 +138,7 @@ def drop_checkpoints(folder: Path) -> None:
             path.unlink()
 
 
-def trained(model: Any) -> dict[str, "Tensor"]:
+def trainable_weights(model: Any) -> dict[str, "Tensor"]:
     """Return the trainable weights of a model by name."""
     return {name: parameter.detach() for name, parameter in _parameters(model).items()}
 
@@ -164,10 +164,10 @@ def _read(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             return tensors, parse_json((file.metadata() or {}).get("evenhand", ""))
     except (OSError, SafetensorError, ValueError) as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged_error(path, str(error)) from error
 
 
-def _damaged(path: Path, why: str) -> DataError:
+def _damaged_error(path: Path, why: str) -> DataError:
     return DataError(
         f"The checkpoint {path} cannot be read: {why}.", "Delete it: training then starts from the beginning."
     )

@@ -54,7 +54,7 @@ class Batch:
         return int(self.input_ids.shape[0])
 
     @cached_property
-    def learned(self) -> int:
+    def n_learned(self) -> int:
         """Return the number of learned tokens. The first token of a row is not learned, because nothing precedes it."""
         return int((self.labels[:, 1:] != IGNORED).sum())
 
@@ -143,11 +143,11 @@ class Examples:
         """
         import torch
 
-        ids, seen = _padded([self.ids[row] for row in rows], pad)
-        labels, _ = _padded([(self.labels or self.ids)[row] for row in rows], IGNORED)
+        ids, seen = _pad_rows([self.ids[row] for row in rows], pad)
+        labels, _ = _pad_rows([(self.labels or self.ids)[row] for row in rows], IGNORED)
         context = context_mask = None
         if self.contexts is not None:
-            context, context_mask = _padded([self.contexts[row] for row in rows], pad)
+            context, context_mask = _pad_rows([self.contexts[row] for row in rows], pad)
         marks = {
             name: torch.from_numpy(_with_row([found[row] for row in rows]))
             for name, found in self.marks.items()
@@ -239,7 +239,7 @@ def pad_token(tokenizer: Any) -> int:
     return 0
 
 
-def _padded(rows: Sequence[Ints], pad: int) -> "tuple[Tensor, Tensor]":
+def _pad_rows(rows: Sequence[Ints], pad: int) -> "tuple[Tensor, Tensor]":
     """Return tokens padded on the right, (rows, longest), and a mask with 1 for each token."""
     import torch
 

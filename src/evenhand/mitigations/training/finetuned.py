@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.mitigations.training.preparing import merged
+from evenhand.mitigations.training.preparing import merge_adapters
 from evenhand.models.dialogue import TOLD
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import DataError, WriteError, as_json, read_json, write_json, write_text
@@ -26,7 +26,7 @@ ASIDE = "training"
 """Subfolder for files that are not complete yet."""
 
 
-def settled(model: Any, folder: Path, dtype: str = "float32") -> Any:
+def prepare_to_save(model: Any, folder: Path, dtype: str = "float32") -> Any:
     """Prepare a trained model to be written: store and merge its adapters, and round the weights.
 
     `model` is in 32 bits; it is changed in place and stays in 32 bits. `folder` is the future folder of the model, and
@@ -45,7 +45,7 @@ def settled(model: Any, folder: Path, dtype: str = "float32") -> Any:
             if not _is_of_disk(error):
                 raise
             raise _unwritten(folder, error) from error
-    plain = merged(model)
+    plain = merge_adapters(model)
     with torch.no_grad():
         for weight in plain.parameters() if dtype != "float32" else ():
             weight.copy_(weight.to(getattr(torch, dtype)))
@@ -68,7 +68,7 @@ def write_model(
     Parameters
     ----------
     model
-        The model, as `settled` returned it.
+        The model, as `prepare_to_save` returned it.
     dtype
         Data type of the stored weights.
     dialogue

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from evenhand.mitigations.training.finetuned import read_lineage
 from evenhand.mitigations.training.replacement import (
-    Replaced,
+    ReplacedModel,
     TrainedFolder,
-    base_of,
     check_base,
     nothing_changes,
+    require_trainable,
     with_weights,
 )
 from evenhand.models import LanguageModel
@@ -27,7 +27,7 @@ CARD = Card(
 
 
 @dataclass(frozen=True)
-class Finetuned(TrainedFolder):
+class FinetunedFolder(TrainedFolder):
     """A mitigation that replaces a model by one that was trained from it.
 
     folder: in Hugging Face format. Raises UsageError if it contains no model.
@@ -55,7 +55,7 @@ class Finetuned(TrainedFolder):
         """
         import torch
 
-        base = base_of(model, self.name)
+        base = require_trainable(model, self.name)
         check_base(self.path, read_lineage(self.path), base)
         device, dtype = str(base.model.device), str(base.identity.get("dtype", "float32"))
         loaded = load_pretrained(str(self.path), base.architecture, device=device, dtype=dtype)
@@ -65,4 +65,4 @@ class Finetuned(TrainedFolder):
             for name in before
         ):
             raise nothing_changes(self.path, "its weights are identical to those of the original model")
-        return Replaced(model, self, with_weights(base, loaded.model, loaded.tokenizer, loaded.identity))
+        return ReplacedModel(model, self, with_weights(base, loaded.model, loaded.tokenizer, loaded.identity))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.mitigations.training.preparing import TASKS, needed, task_of
+from evenhand.mitigations.training.preparing import TASKS, import_package, peft_task
 from evenhand.schema import ModelError, read_json
 
 CONFIG = "adapter_config.json"
@@ -87,16 +87,16 @@ def read_lora_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     whole = read_json(path, "Give a folder that peft wrote.", most=MOST_BYTES)
     if not isinstance(whole, dict):
-        raise _refused(path, "it is not a JSON object")
+        raise _unusable_error(path, "it is not a JSON object")
     if whole.get("peft_type") != "LORA":
-        raise _refused(
+        raise _unusable_error(
             path, f"its peft_type is {_shorten(whole.get('peft_type'))}, but only LORA is supported"
         )
     if (task := whole.get("task_type")) not in (None, *TASKS):
-        raise _refused(path, f"its task is {_shorten(task)}, not {' or '.join(TASKS)}")
+        raise _unusable_error(path, f"its task is {_shorten(task)}, not {' or '.join(TASKS)}")
     drawn = whole.get("init_lora_weights", True)
     if type(drawn) is not bool and drawn is not None and drawn not in DRAWN:
-        raise _refused(
+        raise _unusable_error(
             path,
             f"init_lora_weights is {_shorten(drawn)}, which changes the model's own weights when it is loaded",
         )
@@ -107,19 +107,19 @@ def read_lora_config(folder: Path) -> dict[str, Any]:
         if name in KNOWN:
             is_right, expected = KNOWN[name]
             if not is_right(value):
-                raise _refused(path, f"{name} must be {expected}, got {_shorten(value)}")
+                raise _unusable_error(path, f"{name} must be {expected}, got {_shorten(value)}")
             found[name] = value
         elif value:
-            raise _refused(path, f"{name} is {_shorten(value)}, which is not part of plain LoRA")
+            raise _unusable_error(path, f"{name} is {_shorten(value)}, which is not part of plain LoRA")
     if "r" not in found or "lora_alpha" not in found:
-        raise _refused(path, "r or lora_alpha is missing")
+        raise _unusable_error(path, "r or lora_alpha is missing")
     return found
 
 
 def peft_config(config: Mapping[str, Any], model: Any) -> Any:
     """Return checked settings as a configuration object of peft, for a model of transformers."""
     known: dict[str, Any] = {name: value for name, value in config.items() if value is not None}
-    return needed("peft").LoraConfig(task_type=task_of(model), **known)
+    return import_package("peft").LoraConfig(task_type=peft_task(model), **known)
 
 
 def check_ranks(folder: Path, config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -129,7 +129,9 @@ def check_ranks(folder: Path, config: Mapping[str, Any], shapes: Mapping[str, tu
     """
     most = max((side for shape in shapes.values() for side in shape), default=0)
     if (asked := max(config["r"], *(config.get("rank_pattern") or {}).values(), 1)) > most:
-        raise _refused(folder / CONFIG, f"its rank is {asked:,}, but its tensors have at most {most:,}")
+        raise _unusable_error(
+            folder / CONFIG, f"its rank is {asked:,}, but its tensors have at most {most:,}"
+        )
 
 
 def config_digest(config: Mapping[str, Any]) -> str:
@@ -149,7 +151,7 @@ def _shorten(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _refused(path: Path, why: str) -> ModelError:
+def _unusable_error(path: Path, why: str) -> ModelError:
     return ModelError(
         f"{path} cannot be used: {why}.",
         "Use a plain LoRA adapter written by peft, or merge the adapter into its base model with peft where you "

@@ -143,10 +143,10 @@ class EditingMethod(DebiasingMethod, Protocol):
         ...
 
 
-def architectures_of(method: DebiasingMethod) -> tuple[Architecture, ...]:
+def supported_architectures(method: DebiasingMethod) -> tuple[Architecture, ...]:
     """Return the architectures with which a method works; encoder-decoder models can also learn replies.
 
-    >>> architectures_of(load_method("lmd")), architectures_of(load_method("self-chat"))
+    >>> supported_architectures(load_method("lmd")), supported_architectures(load_method("self-chat"))
     (('causal',), ('causal', 'encoder-decoder'))
     """
     return ("causal", "encoder-decoder") if isinstance(method, DialogueMethod) else ("causal",)

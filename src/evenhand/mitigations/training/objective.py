@@ -26,7 +26,7 @@ COMPARED = 16
 """Number of states with which the computation of the logits is determined."""
 
 
-class Diverged(ModelError):
+class DivergenceError(ModelError):
     """The loss or the gradient is no longer a finite number; the last valid checkpoint still exists."""
 
 
@@ -69,7 +69,7 @@ class LanguageModelling:
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
         """Return the number of learned tokens."""
-        return {"lm": batch.learned}
+        return {"lm": batch.n_learned}
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
         """Return the summed negative log probability of the learned tokens."""
@@ -118,14 +118,14 @@ class Logits:
     scale: float = 1.0
     cap: float | None = None
 
-    def of(self, products: "Tensor") -> "Tensor":
+    def from_products(self, products: "Tensor") -> "Tensor":
         """Return the logits of products."""
         scaled = self.scale * products
         return scaled if self.cap is None else self.cap * (scaled / self.cap).tanh()
 
 
 @dataclass(frozen=True)
-class Seen:
+class ForwardPass:
     """One pass of a model: its output head, the input and output of the head, and the logits."""
 
     model: Any
@@ -135,7 +135,7 @@ class Seen:
     logits: "Tensor"
 
 
-def hidden_and_logits(model: Any, batch: Batch) -> Seen:
+def hidden_and_logits(model: Any, batch: Batch) -> ForwardPass:
     """Return the input of the output head and the logits, from one pass.
 
     `model` is a causal model of transformers, also with adapters and accelerate. The hidden states (rows,
@@ -162,10 +162,10 @@ def hidden_and_logits(model: Any, batch: Batch) -> Seen:
             f"{type(inner).__name__} uses its output embeddings {len(seen)} times per pass, not once.",
             OTHERS,
         )
-    return Seen(inner, head, *seen[0], output.logits)
+    return ForwardPass(inner, head, *seen[0], output.logits)
 
 
-def logits_of(seen: Seen) -> Logits:
+def infer_logits(seen: ForwardPass) -> Logits:
     """Return how a model's logits follow from its states and output vectors, by the results of one pass.
 
     Raises Unsupported if they are not scaled or capped products of the two.
@@ -177,7 +177,7 @@ def logits_of(seen: Seen) -> Logits:
         found, made = (one.detach().flatten(0, -2)[:COMPARED] for one in (seen.products, seen.logits))
         coarsest = max(torch.finfo(one.dtype).eps for one in (hidden, found, made, vectors))
         own = torch.nn.functional.linear(hidden.to(vectors.dtype), vectors, getattr(seen.head, "bias", None))
-        if not hasattr(seen.head, "base_layer") and _like(own, found, coarsest):
+        if not hasattr(seen.head, "base_layer") and _is_close(own, found, coarsest):
             products, logits = found.double(), made.double()
             for cap in (*_caps(seen.model.config), None):
                 scaled = logits if cap is None else cap * (logits / cap).clamp(-0.999, 0.999).atanh()
@@ -186,7 +186,7 @@ def logits_of(seen: Seen) -> Logits:
                 scale = float((a * b).sum() / a.square().sum())
                 scale = 1.0 if abs(scale - 1) < max(1e-5, coarsest) else float(f"{scale:.7g}")
                 candidate = Logits(scale, cap)
-                if _like(candidate.of(products), logits, coarsest):
+                if _is_close(candidate.from_products(products), logits, coarsest):
                     return candidate
     raise Unsupported(
         f"The logits of {type(seen.model).__name__} are not scaled or capped products of states and output "
@@ -195,7 +195,7 @@ def logits_of(seen: Seen) -> Logits:
     )
 
 
-def tried(objective: Objective, model: Any, batch: Batch) -> None:
+def check_objective(objective: Objective, model: Any, batch: Batch) -> None:
     """Raise the errors of an objective for a model before anything is trained or written."""
     import torch
 
@@ -211,7 +211,7 @@ def _caps(config: Any) -> list[float]:
     return [float(value) for value in named.values() if isinstance(value, int | float) and value > 0]
 
 
-def _like(one: "Tensor", other: "Tensor", precision: float) -> bool:
+def _is_close(one: "Tensor", other: "Tensor", precision: float) -> bool:
     if one.shape != other.shape:
         return False
     away = float((one.double() - other.double()).abs().max())

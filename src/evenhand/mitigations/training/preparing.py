@@ -13,12 +13,12 @@ TASKS = ("CAUSAL_LM", "SEQ_2_SEQ_LM")
 """peft task types of models that can be trained."""
 
 
-def task_of(model: Any) -> str:
+def peft_task(model: Any) -> str:
     """Return peft's name for the task of a model of transformers."""
     return TASKS[bool(getattr(model.config, "is_encoder_decoder", False))]
 
 
-def needed(name: str) -> Any:
+def import_package(name: str) -> Any:
     """Import a package of the extra `training`. Raise ModelError, with the command to install it, if it is missing."""
     from importlib import import_module
 
@@ -30,9 +30,9 @@ def needed(name: str) -> Any:
 
 def check_installed(options: TrainingOptions) -> None:
     """Raise ModelError if a package is missing that the training needs. Call it before data are read."""
-    needed("accelerate")
+    import_package("accelerate")
     if options.lora_rank is not None:
-        needed("peft")
+        import_package("peft")
 
 
 def prepared_model(model: Any, options: TrainingOptions) -> Any:
@@ -61,7 +61,7 @@ def prepared_model(model: Any, options: TrainingOptions) -> Any:
     return model
 
 
-def merged(model: Any) -> Any:
+def merge_adapters(model: Any) -> Any:
     """Return the model of transformers with its adapters merged into its weights, or the model itself without
     adapters.
     """
@@ -69,11 +69,11 @@ def merged(model: Any) -> Any:
 
 
 def _with_adapters(model: Any, options: TrainingOptions) -> Any:
-    peft = needed("peft")
+    peft = import_package("peft")
     from transformers.pytorch_utils import Conv1D
 
     linear = _linear_layers(model)
-    chosen = sorted(options.lora_layers or set(linear) - _refused(peft, model))
+    chosen = sorted(options.lora_layers or set(linear) - _find_refused_layers(peft, model))
     if missing := [name for name in chosen if name not in linear]:
         raise UsageError(
             f"{type(model).__name__} has no linear layer named {' or '.join(missing)}.",
@@ -82,7 +82,7 @@ def _with_adapters(model: Any, options: TrainingOptions) -> Any:
     # GPT-2 stores its weights transposed, and peft warns unless fan_in_fan_out is set
     turned = any(isinstance(module, Conv1D) for module in model.modules())
     config = peft.LoraConfig(
-        task_type=task_of(model),
+        task_type=peft_task(model),
         r=options.lora_rank,
         lora_alpha=options.lora_alpha or 2 * (options.lora_rank or 1),
         lora_dropout=options.lora_dropout,
@@ -116,10 +116,10 @@ def _linear_layers(model: Any) -> list[str]:
     return sorted(set(found))
 
 
-def _refused(peft: Any, model: Any) -> set[str]:
+def _find_refused_layers(peft: Any, model: Any) -> set[str]:
     """Return the layers that peft refuses for adapters, by peft's own check (for example some layers of Mamba)."""
     check = peft.tuners.lora.LoraModel._check_target_module_compatiblity
-    config, found = peft.LoraConfig(task_type=task_of(model)), set()
+    config, found = peft.LoraConfig(task_type=peft_task(model)), set()
     for name in _linear_layers(model):
         try:
             check(None, config, model, name)

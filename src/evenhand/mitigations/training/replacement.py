@@ -19,7 +19,7 @@ OF_BASE = ("weights", "name", "revision", "tokenizer")
 """Keys of a fingerprint that identify the base model."""
 
 
-class Replaced(Mitigated):
+class ReplacedModel(Mitigated):
     """A model that is replaced by a trained one.
 
     `trained` is the trained model. It gives likelihoods and continuations.
@@ -93,7 +93,7 @@ class TrainedFolder(ABC):
         return found if lineage is None else {**found, "lineage": shorten_lineage(lineage)}
 
 
-def base_of(model: LanguageModel, name: str) -> TrainableModel:
+def require_trainable(model: LanguageModel, name: str) -> TrainableModel:
     """Return the model itself if its weights can be replaced; otherwise raise Unsupported with an alternative."""
     if isinstance(model, TrainableModel):
         return model
@@ -117,7 +117,7 @@ def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: TrainableM
     if differing:
         raise ModelError(
             f"{folder} was trained from {stored.get('name', 'another model')}, and cannot be used on "
-            f"{called(base)} (other {', '.join(differing)}).",
+            f"{name_or_folder(base)} (other {', '.join(differing)}).",
             "Use the model it was trained from, or train again from this one.",
         )
 
@@ -131,7 +131,7 @@ def with_weights(
     return EncoderDecoderModel(model, tokenizer, identity, base.options)
 
 
-def called(base: TrainableModel) -> str:
+def name_or_folder(base: TrainableModel) -> str:
     """Return the name or the folder of a model, for messages that must distinguish models."""
     return str(base.fingerprint.get("name") or base.model.config.name_or_path or "a model without a name")
 

@@ -37,7 +37,7 @@ class Reply:
         return json.dumps([self.history.prompt(), self.target], ensure_ascii=False)
 
     @classmethod
-    def of(cls, line: str, label: str = "") -> "Reply":
+    def from_line(cls, line: str, label: str = "") -> "Reply":
         """Return the reply of a line that `line` wrote, with a label."""
         prompt, target = json.loads(line)
         return cls(History.of(prompt), target, label)
@@ -60,20 +60,20 @@ def reply_tokens(encoding: Encoding) -> tuple[Callable[[list[str]], list[list[in
     """
     encode = _format(encoding)
 
-    def whole(text: str) -> list[int]:
+    def encode_reply(text: str) -> list[int]:
         return [int(token) for token in encode(PROBED, text, "")[1]]
 
     ends = list[int]()
-    for one, other in zip(reversed(whole("Yes")), reversed(whole("A dog")), strict=False):
+    for one, other in zip(reversed(encode_reply("Yes")), reversed(encode_reply("A dog")), strict=False):
         if one != other:
             break
         ends.insert(0, one)
 
-    def cut(texts: list[str]) -> list[list[int]]:
-        found = map(whole, texts)
+    def encode_without_end(texts: list[str]) -> list[list[int]]:
+        found = map(encode_reply, texts)
         return [ids[: len(ids) - len(ends)] if ids[len(ids) - len(ends) :] == ends else ids for ids in found]
 
-    return cut, tuple(ends)
+    return encode_without_end, tuple(ends)
 
 
 def _format(encoding: Encoding) -> EncodeReply:

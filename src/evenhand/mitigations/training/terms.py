@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedTexts:
     """Texts with their tokens, and the characters that each token covers.
 
     `examples` are the tokens after `lead` start tokens, cut at the maximum length. `offsets` has for each
@@ -45,7 +45,7 @@ class Occurrence:
     """The spelling in the text."""
 
 
-def encode_with_places(tokenizer: Any, texts: Sequence[str], encoding: Encoding) -> Encoded:
+def encode_with_places(tokenizer: Any, texts: Sequence[str], encoding: Encoding) -> EncodedTexts:
     """Encode texts as `encode_texts` does, with the characters that tokens cover. Raises DataError."""
     longest, start = encoding.longest, encoding.start
     examples = encode_texts(tokenizer, texts, longest=longest, start=start, end=encoding.end)
@@ -54,10 +54,10 @@ def encode_with_places(tokenizer: Any, texts: Sequence[str], encoding: Encoding)
             "offset_mapping"
         ]
     offsets = [np.array(one, dtype=np.int64).reshape(-1, 2)[: longest - len(start)] for one in found]
-    return Encoded(list(texts), examples, offsets, len(start))
+    return EncodedTexts(list(texts), examples, offsets, len(start))
 
 
-def occurrences(encoded: Encoded, terms: Sequence[str], *, any_case: bool = False) -> list[Occurrence]:
+def occurrences(encoded: EncodedTexts, terms: Sequence[str], *, any_case: bool = False) -> list[Occurrence]:
     """Find terms in texts as whole words, in order.
 
     If terms overlap, the one that begins first is found, and of those the longest. `terms` are words or
@@ -89,7 +89,7 @@ def occurrences(encoded: Encoded, terms: Sequence[str], *, any_case: bool = Fals
     return found
 
 
-def tidy(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+def strip_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     """Return the listed pairs (P) without the spaces around them, each once."""
     return tuple(dict.fromkeys((first.strip(), second.strip()) for first, second in pairs))
 
@@ -108,7 +108,7 @@ def pairs_of_terms(pairs: Sequence[Pair], *, capitals: bool = False) -> dict[str
     [('Jews', 'Christians')]
     """
     found: dict[str, list[Pair]] = {}
-    listed = tidy(pairs)
+    listed = strip_pairs(pairs)
     for pair in listed:
         for term in dict.fromkeys(pair):
             found.setdefault(term, []).append(pair)
@@ -139,7 +139,7 @@ class TermPairs:
     ids: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 
     @classmethod
-    def of(cls, tokenizer: Any, pairs: Sequence[Pair]) -> "TermPairs":
+    def from_words(cls, tokenizer: Any, pairs: Sequence[Pair]) -> "TermPairs":
         """Return pairs of words, tokenised as after a space. Raises DataError if there are none."""
         if not pairs:
             raise DataError(
@@ -196,14 +196,14 @@ class TermPairs:
         """Return the tokens, the start of each sum of tokens, and the weight of each token, by term and by pair."""
         import torch
 
-        def of(sums: "list[list[tuple[tuple[int, ...], float]]]") -> "tuple[Tensor, Tensor, Tensor]":
+        def flatten(sums: "list[list[tuple[tuple[int, ...], float]]]") -> "tuple[Tensor, Tensor, Tensor]":
             rows = [[(token, sign / len(ids)) for ids, sign in one for token in ids] for one in sums]
             tokens, shares = zip(*(piece for row in rows for piece in row), strict=True)
             starts = np.cumsum([0, *map(len, rows[:-1])])
             return torch.tensor(tokens), torch.as_tensor(starts), torch.tensor(shares, dtype=torch.float64)
 
         terms = [[(pair[side], 1.0)] for side in (0, 1) for pair in self.ids]
-        return of(terms), of([[(first, 1.0), (second, -1.0)] for first, second in self.ids])
+        return flatten(terms), flatten([[(first, 1.0), (second, -1.0)] for first, second in self.ids])
 
 
 def published_pairs(tokenizer: Any, material: Material, which: str) -> TermPairs:

@@ -26,15 +26,15 @@ from evenhand.mitigations.training.checkpoints import (
     Position,
     read_checkpoint,
     read_weights,
-    trained,
+    trainable_weights,
     write_checkpoint,
     write_weights,
 )
 from evenhand.mitigations.training.curves import CURVES, CurveWriter, read_curves
 from evenhand.mitigations.training.examples import Batch, Examples
-from evenhand.mitigations.training.objective import Diverged, Objective
+from evenhand.mitigations.training.objective import DivergenceError, Objective
 from evenhand.mitigations.training.options import TrainingOptions
-from evenhand.mitigations.training.preparing import needed
+from evenhand.mitigations.training.preparing import import_package
 from evenhand.runs import refuse_differences
 from evenhand.schema import DataError, ModelError, UsageError, as_json
 from evenhand.weights import is_out_of_memory
@@ -46,7 +46,7 @@ Windows = list[list[list[int]]]
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """Result of a training. The model itself was changed in place.
 
     Attributes
@@ -87,7 +87,7 @@ def train(
     decided: Mapping[str, Any] | None = None,
     note: Callable[[str], None] = lambda message: None,
     of_epoch: Callable[[int], Examples] | None = None,
-) -> Trained:
+) -> TrainingResult:
     """Train a model in place, or resume a stopped training.
 
     `model` is a torch module, whose parameters with gradients are trained (see `prepared_model`). `objective` is the
@@ -118,14 +118,14 @@ def train(
         raise UsageError("patience has no effect without evaluations.", "Remove it.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    session = _Session(
+    session = _TrainingSession(
         model, examples, objective, options, folder, pad, device, evaluate, watched, note, of_epoch
     )
     with _own_randomness():
         return session.run({**options.deciding(), "examples": examples.digest(), **(decided or {})})
 
 
-class _Session:
+class _TrainingSession:
     """One session of a training."""
 
     def __init__(
@@ -159,7 +159,7 @@ class _Session:
         self.optimizer = prepared.optimizer
         self.position = Position()
 
-    def run(self, decided: dict[str, Any]) -> Trained:
+    def run(self, decided: dict[str, Any]) -> TrainingResult:
         processes, checkpoint = self.accelerator.num_processes, self.folder / CHECKPOINT
         decided = {**decided, "processes": processes}
         if checkpoint.is_file():
@@ -171,7 +171,7 @@ class _Session:
                 "Use the options that it was started with, or choose another folder.",
             )
         self.position.decided = decided
-        windows = windows_of(len(self.examples), self.options, processes)
+        windows = plan_windows(len(self.examples), self.options, processes)
         if self.position.step > len(windows) or self.position.best_step > self.position.step:
             raise DataError(
                 f"The checkpoint {checkpoint} is of step {self.position.step:,} of {len(windows):,}.",
@@ -185,14 +185,14 @@ class _Session:
             self._step(windows[self.position.step])
             due = self.position.step == self.steps or self.position.step % self._evaluate_every == 0
             if due and self.evaluate is not None:
-                self._evaluated()
+                self._evaluate()
             last = self.position.step == self.steps or self.position.stopped
             if last or time.monotonic() - self.written >= self.options.checkpoint_seconds:
                 self._write_checkpoint()
         if self.watched is not None and (self.folder / BEST).is_file():
             read_weights(self.folder / BEST, self.plain)
         self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False).eval()
-        return Trained(
+        return TrainingResult(
             self.position.step,
             read_curves(self.folder / CURVES),
             self.position.best_step or self.position.step,
@@ -228,9 +228,9 @@ class _Session:
                     raise
                 self._halve(error)
         total = sum(terms.values())
-        norm = self._clipped()
+        norm = self._clip_gradient()
         if not (math.isfinite(total) and math.isfinite(norm)):
-            raise self._diverged(total, norm)
+            raise self._divergence_error(total, norm)
         self.optimizer.step()
         self.position.step += 1
         if self.curves is not None:
@@ -303,22 +303,22 @@ class _Session:
             f"{2**self.position.halvings} times as many batches per step. The steps remain the same."
         )
 
-    def _clipped(self) -> float:
+    def _clip_gradient(self) -> float:
         most = math.inf if self.options.clip is None else self.options.clip
         return float(self.accelerator.clip_grad_norm_(self.model.parameters(), most))
 
-    def _diverged(self, total: float, norm: float) -> Diverged:
+    def _divergence_error(self, total: float, norm: float) -> DivergenceError:
         what = f"the loss is {total}" if not math.isfinite(total) else f"the gradient's norm is {norm}"
         if (checkpoint := self.folder / CHECKPOINT).is_file():
             kept = f"The last good checkpoint is kept in {checkpoint}."
         else:
             kept = "No checkpoint had been written."
-        return Diverged(
+        return DivergenceError(
             f"Training stopped at step {self.position.step + 1} of {self.steps}: {what}. {kept}",
             "Lower the learning rate or the weight of the debiasing term, or clip the gradient, in another folder.",
         )
 
-    def _evaluated(self) -> None:
+    def _evaluate(self) -> None:
         assert self.evaluate is not None
         self.model.eval()
         with torch.no_grad():
@@ -340,20 +340,20 @@ class _Session:
             )
 
     def _write_checkpoint(self) -> None:
-        if not all(bool(torch.isfinite(value).all()) for value in trained(self.plain).values()):
-            raise self._diverged(math.nan, math.nan)
+        if not all(bool(torch.isfinite(value).all()) for value in trainable_weights(self.plain).values()):
+            raise self._divergence_error(math.nan, math.nan)
         if self.curves is not None:
             self.curves.flush()
             write_checkpoint(self.folder / CHECKPOINT, self.plain, self.optimizer, replace(self.position))
         self.written = time.monotonic()
 
 
-def windows_of(n: int, options: TrainingOptions, processes: int = 1) -> Windows:
+def plan_windows(n: int, options: TrainingOptions, processes: int = 1) -> Windows:
     """Return which examples are read in each step. The order of an epoch depends only on the seed and the epoch.
 
     n: number of examples. The last step of an epoch may have fewer examples, and the last epoch may be incomplete.
 
-    >>> [[len(batch) for batch in window] for window in windows_of(5, TrainingOptions(batch_size=2, accumulation=2,
+    >>> [[len(batch) for batch in window] for window in plan_windows(5, TrainingOptions(batch_size=2, accumulation=2,
     ...                                                                             epochs=1.5))]
     [[2, 2], [1], [2, 1]]
     """
@@ -376,7 +376,7 @@ def _seed(seed: int, step: int, process: int) -> int:
 
 
 def _accelerator(device: str, options: TrainingOptions) -> Any:
-    accelerate = needed("accelerate")
+    accelerate = import_package("accelerate")
     from accelerate.state import AcceleratorState
 
     from evenhand.weights import resolve_device

@@ -203,8 +203,8 @@ class HalvedValidation(Validation):
     @cached_property
     def _halves(self) -> list[tuple[Validation, Ints]]:
         random = np.random.default_rng([self.seed, 3])
-        units = _halved(random, self.check.units)
-        neutral = _halved(random, len(self.neutral))
+        units = _split_in_halves(random, self.check.units)
+        neutral = _split_in_halves(random, len(self.neutral))
         n = len(self.check.texts)
         return [
             (
@@ -215,7 +215,7 @@ class HalvedValidation(Validation):
         ]
 
 
-def _halved(random: np.random.Generator, n: int) -> tuple[Ints, Ints]:
+def _split_in_halves(random: np.random.Generator, n: int) -> tuple[Ints, Ints]:
     order = random.permutation(n).astype(np.int64)
     return np.sort(order[: (n + 1) // 2]), np.sort(order[(n + 1) // 2 :])
 
@@ -240,12 +240,12 @@ def evaluator(
     if encoding.reply is None:
         examples = encode_texts(tokenizer, texts, longest=encoding.longest, start=encoding.start)
     else:
-        replies = [Reply.of(line, label) for line in texts]
+        replies = [Reply.from_line(line, label) for line in texts]
         examples = replies_to_learn(replies, encoding)
     at_once = AtOnce(note=note)
 
     def evaluate(model: Any) -> Mapping[str, float]:
-        sums, counts = scored(model, examples, pad, at_once)
+        sums, counts = score_examples(model, examples, pad, at_once)
         return validation.values(sums[rows], counts[rows])
 
     return evaluate
@@ -272,7 +272,9 @@ class AtOnce:
         self.note(f"Not enough memory for scoring: from now on, {self.rows} texts are scored at a time.")
 
 
-def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = None) -> tuple[Floats, Ints]:
+def score_examples(
+    model: Any, examples: Examples, pad: int, at_once: AtOnce | None = None
+) -> tuple[Floats, Ints]:
     """Return the log-likelihoods of examples in nats, and the number of scored tokens of each (learned, except the
     first).
 
@@ -315,4 +317,4 @@ def _sums(model: Any, batch: Batch) -> Floats:
 def log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], encoding: Encoding, pad: int) -> Floats:
     """Return the log-likelihoods of texts in nats, tokenised as in training."""
     examples = encode_texts(tokenizer, list(texts), longest=encoding.longest, start=encoding.start)
-    return scored(model.eval(), examples, pad)[0]
+    return score_examples(model.eval(), examples, pad)[0]

@@ -61,12 +61,12 @@ class Evaluator:
         self.device = model.scorer.device
         self.evaluated = 0
         """Number of triggers evaluated so far, with repetitions."""
-        self.terms = terms(self.examples, objective, self.encoded.tokens, self._plain())
+        self.terms = terms(self.examples, objective, self.encoded.tokens, self._plain_nll())
 
     def losses(self, triggers: Sequence[Trigger], rows: NDArray[np.int64] | None = None) -> Floats:
         """Return the exact objective of each trigger on all examples or on `rows`, shape (triggers,)."""
         nll = self.nll(triggers, rows)
-        losses = (self.terms if rows is None else self.terms.of(rows)).losses(nll)
+        losses = (self.terms if rows is None else self.terms.for_examples(rows)).losses(nll)
         return losses + self.penalties(triggers)
 
     def penalties(self, triggers: Sequence[Trigger]) -> Floats:
@@ -106,7 +106,7 @@ class Evaluator:
         scored = [np.arange(len(ids)) >= max(1, len(self.lead)) for ids in sequences]
         return self._mean_nll(sequences, scored)
 
-    def _plain(self) -> Floats:
+    def _plain_nll(self) -> Floats:
         """Return the mean NLL per token of each continuation without a trigger."""
         sequences, scored = [], []
         for ids, own in zip(self.encoded.plain_ids, self.encoded.plain_scored, strict=True):

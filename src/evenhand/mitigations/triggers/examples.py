@@ -209,13 +209,15 @@ def labelled_continuations(
     return rows, classifier.classify(texts, contexts)
 
 
-def balanced(examples: Sequence[Example], *, most: int | None = 2000, seed: int = 0) -> tuple[Example, ...]:
+def balance_examples(
+    examples: Sequence[Example], *, most: int | None = 2000, seed: int = 0
+) -> tuple[Example, ...]:
     """Return at most `most` examples of each label, weighted so that within a label all groups count equally.
 
     Weights are used because reducing every group to the size of the smallest could leave almost no examples.
 
     >>> three = [Example("", "x", "a", "negative")] * 3 + [Example("", "y", "b", "negative")]
-    >>> [round(example.weight, 2) for example in balanced(three)]
+    >>> [round(example.weight, 2) for example in balance_examples(three)]
     [0.67, 0.67, 0.67, 2.0]
     """
     draw = np.random.default_rng(seed)

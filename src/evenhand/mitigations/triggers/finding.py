@@ -12,7 +12,7 @@ from evenhand.classifiers import ClassifiedText, Classifier
 from evenhand.mitigations.triggers.evaluation import searchable
 from evenhand.mitigations.triggers.examples import (
     Example,
-    balanced,
+    balance_examples,
     collect_examples,
     examples_digest,
     split_prompts,
@@ -78,7 +78,7 @@ def find_trigger(
     parts = split_prompts(prompts, options.seed)
     if examples is None:
         examples = collect_examples(causal, parts["train"], classifier, decoding, rule=rule)
-    examples = balanced(examples, seed=options.seed)
+    examples = balance_examples(examples, seed=options.seed)
     result = search_triggers(causal, examples, objective, options, resume=resume, on_sweep=on_sweep)
     triggers = [
         trigger_file(causal, one.ids, one.text, objective, options, examples, result.history)

@@ -106,7 +106,7 @@ class Terms:
         counted = np.where(self.signs > 0, nll, np.maximum(0.0, self.bounds - nll))
         return counted @ self.shares
 
-    def of(self, rows: NDArray[np.int64]) -> "Terms":
+    def for_examples(self, rows: NDArray[np.int64]) -> "Terms":
         """Return the objective for some of the examples; the shares of each side keep their sum."""
         shares = self.shares[rows].copy()
         for side in (1, -1):

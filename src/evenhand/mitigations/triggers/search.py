@@ -20,9 +20,9 @@ from evenhand.mitigations.triggers.objective import Objective
 from evenhand.mitigations.triggers.tokens import (
     RoundTrip,
     Trigger,
+    decode_tokens,
     initial_trigger,
     random_trigger,
-    text_of,
     usable_tokens,
 )
 from evenhand.models.huggingface import CausalModel
@@ -75,7 +75,7 @@ class TriggerSearchOptions:
 
 
 @dataclass(frozen=True)
-class Found:
+class RoundTrigger:
     """The trigger at the end of one round."""
 
     ids: Trigger
@@ -92,7 +92,7 @@ class SearchState:
     restart: int = 0
     sweep: int = 0
     beam: list[tuple[Trigger, float]] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    found: list[RoundTrigger] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def write(self, path: Path) -> None:
@@ -109,7 +109,7 @@ class SearchState:
                 restart=content["restart"],
                 sweep=content["sweep"],
                 beam=[(tuple(ids), loss) for ids, loss in content["beam"]],
-                found=[Found(**{**one, "ids": tuple(one["ids"])}) for one in content["found"]],
+                found=[RoundTrigger(**{**one, "ids": tuple(one["ids"])}) for one in content["found"]],
                 history=content["history"],
             )
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
@@ -128,7 +128,7 @@ class SearchState:
 class SearchResult:
     """Result of a search: the trigger of each round (lowest loss first), the history, and the number of evaluations."""
 
-    found: tuple[Found, ...]
+    found: tuple[RoundTrigger, ...]
     history: tuple[dict[str, Any], ...]
     """One row per sweep: restart, sweep (0: initial trigger), loss, text, ids, evaluated, improved."""
     initial_loss: float
@@ -205,10 +205,10 @@ def search_triggers(
     the published code that are fixed here.
     """
     objective, options = objective or Objective(), options or TriggerSearchOptions()
-    return _Search(model, examples, objective, options, resume, on_sweep).run()
+    return _TriggerSearch(model, examples, objective, options, resume, on_sweep).run()
 
 
-class _Search:
+class _TriggerSearch:
     def __init__(
         self,
         model: CausalModel,
@@ -260,10 +260,10 @@ class _Search:
             while state.sweep < self.options.sweeps and self._sweep():
                 pass
             ids, loss = state.beam[0]
-            state.found.append(Found(ids, text_of(self.tokenizer, ids), loss, state.restart))
+            state.found.append(RoundTrigger(ids, decode_tokens(self.tokenizer, ids), loss, state.restart))
             state.restart, state.sweep, state.beam = state.restart + 1, 0, []
             self._save()
-        best: dict[Trigger, Found] = {}
+        best: dict[Trigger, RoundTrigger] = {}
         for one in sorted(state.found, key=lambda one: (one.loss, one.restart)):
             best.setdefault(one.ids, one)
         return SearchResult(
@@ -338,7 +338,7 @@ class _Search:
             "restart": self.state.restart,
             "sweep": self.state.sweep,
             "loss": loss,
-            "text": text_of(self.tokenizer, ids),
+            "text": decode_tokens(self.tokenizer, ids),
             "ids": list(ids),
             "evaluated": evaluated,
             "improved": improved,
@@ -380,7 +380,7 @@ def evaluated_candidates(
         return dict(zip(triggers, evaluator.losses(triggers).tolist(), strict=True))
     first, others = parts
     part, penalties = evaluator.nll(triggers, first), evaluator.penalties(triggers)
-    promising = evaluator.terms.of(first).losses(part) + penalties
+    promising = evaluator.terms.for_examples(first).losses(part) + penalties
     survivors = max(LEAST_SURVIVORS, options.beam, round(options.screen * len(triggers)))
     best = np.sort(np.argsort(promising, kind="stable")[:survivors])
     nll = np.zeros((len(best), len(evaluator.examples)))

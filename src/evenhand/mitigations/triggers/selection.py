@@ -19,7 +19,7 @@ from evenhand.schema import DataError
 
 
 @dataclass(frozen=True)
-class Written:
+class TriggerContinuations:
     """Classified continuations of prompts, one row per prompt and sample.
 
     frame: prompt_id, group, sample, negative (null if not classified), tokens, and nll. nll is the NLL per token (nats)
@@ -61,14 +61,14 @@ class Written:
         return float(np.exp((scored["nll"].to_numpy() * tokens).sum() / tokens.sum()))
 
 
-def written_with(
+def generate_with_trigger(
     model: LanguageModel,
     trigger: TriggerFile | None,
     prompts: pl.DataFrame,
     classifier: Classifier,
     decoding: Decoding,
     rule: ClassifiedText,
-) -> Written:
+) -> TriggerContinuations:
     """Generate continuations with a trigger (or without one), and classify and score them without it.
 
     prompts: columns prompt_id, text, group, and those that the rule masks.
@@ -92,11 +92,11 @@ def written_with(
         nll=pl.Series(nll, dtype=pl.Float64),
         tokens=pl.Series(counts.tolist(), dtype=pl.Int64),
     )
-    return Written(frame)
+    return TriggerContinuations(frame)
 
 
 @dataclass(frozen=True)
-class Choice:
+class TriggerChoice:
     """The chosen trigger, and the numbers on which the choice was based."""
 
     trigger: TriggerFile
@@ -117,7 +117,7 @@ def select_trigger(
     *,
     rule: ClassifiedText | None = None,
     most_perplexity_ratio: float = 1.5,
-) -> Choice:
+) -> TriggerChoice:
     """Choose among triggers by the model's continuations of prompts that the search did not use.
 
     The modes mitigate and neutral choose the lowest share of negative continuations (mean over groups). The mode induce
@@ -132,8 +132,8 @@ def select_trigger(
     if not triggers:
         raise DataError("The list of triggers to choose from is empty.", "Give at least one trigger.")
     rule = rule or ClassifiedText()
-    plain = written_with(model, None, prompts, classifier, decoding, rule)
-    behind = [written_with(model, one, prompts, classifier, decoding, rule) for one in triggers]
+    plain = generate_with_trigger(model, None, prompts, classifier, decoding, rule)
+    behind = [generate_with_trigger(model, one, prompts, classifier, decoding, rule) for one in triggers]
     objectives = [Objective(**one.objective) if one.objective else Objective() for one in triggers]
     passes = [written.perplexity <= most_perplexity_ratio * plain.perplexity for written in behind]
     worth = [badness(written, objective) for written, objective in zip(behind, objectives, strict=True)]
@@ -163,10 +163,10 @@ def select_trigger(
             [None, *(one.text for one in triggers)], [plain, *behind], [True, *passes], strict=True
         )
     ]
-    return Choice(triggers[best], tuple(rows), note)
+    return TriggerChoice(triggers[best], tuple(rows), note)
 
 
-def badness(written: Written, objective: Objective) -> float:
+def badness(written: TriggerContinuations, objective: Objective) -> float:
     """Return the number by which a trigger is chosen (lower is better). Raises DataError if a group has no labels."""
     if objective.mode != "induce":
         return written.rate
@@ -195,8 +195,8 @@ def measured_effect(
     total and by group), `perplexity_before`, `perplexity_after`, `classifier`, and a `sentence`.
     """
     rule = rule or ClassifiedText()
-    before = written_with(model, None, prompts, classifier, decoding, rule)
-    after = written_with(model, trigger, prompts, classifier, decoding, rule)
+    before = generate_with_trigger(model, None, prompts, classifier, decoding, rule)
+    after = generate_with_trigger(model, trigger, prompts, classifier, decoding, rule)
     keys = ["prompt_id", "group", "sample"]
     both = before.frame.select(*keys, before=pl.col("negative").cast(pl.Float64)).join(
         after.frame.select(*keys, after=pl.col("negative").cast(pl.Float64)), on=keys, maintain_order="left"

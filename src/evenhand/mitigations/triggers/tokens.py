@@ -16,7 +16,7 @@ Trigger = tuple[int, ...]
 FIRST_WORD = re.compile(r"\s*\S*")
 
 
-def text_of(tokenizer: Any, ids: Sequence[int]) -> str:
+def decode_tokens(tokenizer: Any, ids: Sequence[int]) -> str:
     """Return the characters of tokens, including special ones, without clean-up."""
     text: str = tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
     return text
@@ -85,9 +85,9 @@ def encode_examples(
     A token that spans the end of the prompt belongs to the continuation. Raises DataError if the tokenizer does not
     split the joined text back into the trigger and the example.
     """
-    front = text_of(tokenizer, trigger) + separator
-    behind = _encoded(tokenizer, [front + example.text + example.continuation for example in examples])
-    plain = _encoded(tokenizer, [example.text + example.continuation for example in examples])
+    front = decode_tokens(tokenizer, trigger) + separator
+    behind = _encode_texts(tokenizer, [front + example.text + example.continuation for example in examples])
+    plain = _encode_texts(tokenizer, [example.text + example.continuation for example in examples])
     ids, scored, plain_ids, plain_scored = [], [], [], []
     for example, full, bare in zip(examples, behind, plain, strict=True):
         if tuple(full.ids[: len(trigger)]) != trigger:
@@ -118,12 +118,14 @@ class RoundTrip:
 
     def __init__(self, tokenizer: Any, trigger: Trigger, separator: str, texts: Sequence[str]):
         self.tokenizer, self.separator = tokenizer, separator
-        front = text_of(tokenizer, trigger) + separator
+        front = decode_tokens(tokenizer, trigger) + separator
         words = [found[0] if (found := FIRST_WORD.match(text)) else text for text in texts]
         cut = {
             text: encoding.ids[len(trigger) :]
             for some in (dict.fromkeys(words), dict.fromkeys(texts))
-            for text, encoding in zip(some, _encoded(tokenizer, [front + one for one in some]), strict=True)
+            for text, encoding in zip(
+                some, _encode_texts(tokenizer, [front + one for one in some]), strict=True
+            )
         }
         self.heads = {
             head: cut[head]
@@ -134,11 +136,11 @@ class RoundTrip:
     def holds(self, triggers: Sequence[Trigger]) -> list[bool]:
         """Return, for each trigger, whether its text is split back into its tokens."""
         texts = [
-            text_of(self.tokenizer, trigger) + self.separator + head
+            decode_tokens(self.tokenizer, trigger) + self.separator + head
             for trigger in triggers
             for head in self.heads
         ]
-        cut = iter(_encoded(self.tokenizer, texts))
+        cut = iter(_encode_texts(self.tokenizer, texts))
         return [
             all([next(cut).ids == [*trigger, *tail] for tail in self.heads.values()]) for trigger in triggers
         ]
@@ -176,7 +178,7 @@ def initial_trigger(tokenizer: Any, initial: str | None, tokens: int | None, sep
         trigger = tuple(ids)
         if wanted is not None and len(ids) != wanted:
             continue
-        if backend.encode(text_of(tokenizer, ids), add_special_tokens=False).ids == ids:
+        if backend.encode(decode_tokens(tokenizer, ids), add_special_tokens=False).ids == ids:
             return trigger
     raise DataError(
         f"The tokens of the initial trigger {initial or ' the'!r} change when they are decoded and encoded again.",
@@ -216,7 +218,7 @@ def random_trigger(
     return trigger
 
 
-def _encoded(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
+def _encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()
     backend.no_padding()
@@ -225,8 +227,8 @@ def _encoded(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
 
 
 def _merges(tokenizer: Any, trigger: Trigger, separator: str, example: Example, ids: list[int]) -> str:
-    came = text_of(tokenizer, ids[: len(trigger)])
+    came = decode_tokens(tokenizer, ids[: len(trigger)])
     return (
-        f"The tokenizer merges the trigger {text_of(tokenizer, trigger)!r} with the text after it: before "
+        f"The tokenizer merges the trigger {decode_tokens(tokenizer, trigger)!r} with the text after it: before "
         f"{(separator + example.text + example.continuation)[:40]!r}, the first {len(trigger)} tokens are {came!r}."
     )

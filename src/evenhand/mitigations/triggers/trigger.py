@@ -217,10 +217,10 @@ class Trigger:
             )
         if not self.as_text:
             self._check(model, str(name))
-        return Triggered(model, self)
+        return TriggeredModel(model, self)
 
     def _check(self, model: LanguageModel, name: str) -> None:
-        theirs = tokenizer_of(model)
+        theirs = find_tokenizer(model)
         where = self.found.model.get("name", "another model")
         if theirs is None or theirs[1] != self.found.tokenizer:
             reason = "is not known" if theirs is None else "is another one"
@@ -237,14 +237,14 @@ class Trigger:
             )
 
 
-class Triggered(Mitigated):
+class TriggeredModel(Mitigated):
     """A model whose prompts all start with a trigger."""
 
     def __init__(self, model: LanguageModel, mitigation: Trigger):
         super().__init__(model, mitigation)
         self.found = mitigation.found
         self.front = self.found.text + self.found.separator
-        known = None if mitigation.as_text else tokenizer_of(model)
+        known = None if mitigation.as_text else find_tokenizer(model)
         self.tokenizer = known[0] if known is not None else None
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
@@ -288,7 +288,7 @@ class Triggered(Mitigated):
                 )
 
 
-def tokenizer_of(model: Any) -> tuple[Any, str] | None:
+def find_tokenizer(model: Any) -> tuple[Any, str] | None:
     """Return the tokenizer of the model at the end of a chain and its SHA-256, or None if there is none."""
     from evenhand.weights import tokenizer_fingerprint
 

@@ -9,11 +9,11 @@ from evenhand.mitigations.training import (
     Material,
     TrainableModel,
     Validation,
-    architectures_of,
     load_method,
     own_material,
     own_preferences,
     pad_token,
+    supported_architectures,
 )
 from evenhand.models import LanguageModel, load_model
 from evenhand.models.dialogue import DialogueOptions, dialogue_model
@@ -84,7 +84,7 @@ def trainable(model: LanguageModel, words: str) -> TrainableModel:
     `words` is the method with its options.
     """
     method = load_method(words)
-    able = architectures_of(method)
+    able = supported_architectures(method)
     if isinstance(model, TrainableModel) and model.architecture in able:
         return model
     if isinstance(model, TrainableModel):

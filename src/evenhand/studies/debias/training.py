@@ -21,6 +21,7 @@ from evenhand.mitigations.training import (
     TrainableModel,
     TrainingMethod,
     Validation,
+    check_objective,
     drop_checkpoints,
     evaluator,
     kept_values,
@@ -29,11 +30,10 @@ from evenhand.mitigations.training import (
     material_hash,
     model_card,
     pad_token,
+    prepare_to_save,
     prepared_model,
     read_curves,
     read_lineage,
-    settled,
-    tried,
     write_model,
 )
 from evenhand.runs import Progress, hold_lock, resumable
@@ -133,7 +133,9 @@ def train_into(
         changed = base.model if model is None else model()
         if isinstance(method, TrainingMethod):
             lesson = method.lesson(shared.material, base.tokenizer, shared.encoding, config.seed)
-            tried(lesson.objective, base.model, lesson.examples.batch([0], pad_token(base.tokenizer)))
+            check_objective(
+                lesson.objective, base.model, lesson.examples.batch([0], pad_token(base.tokenizer))
+            )
             finish = partial(session.trained, changed, method, lesson)
         else:
             finish = partial(session.written, changed, *session.edited(changed, method))
@@ -180,7 +182,7 @@ class _Session:
             note=self.progress.note,
             of_epoch=lesson.of_epoch,
         )
-        plain = settled(model, self.output, self.ground.stored_as)
+        plain = prepare_to_save(model, self.output, self.ground.stored_as)
         lineage: dict[str, Any] = as_json(
             {
                 **self._lineage(method, {**lesson.facts, "examples_sha256": examples.digest()}),
@@ -205,7 +207,7 @@ class _Session:
         )
         before = evaluate(model.eval())
         done = method.edit(ground.material, model, self.base.tokenizer, ground.encoding, self.config.seed)
-        model = settled(model, self.output, ground.stored_as)
+        model = prepare_to_save(model, self.output, ground.stored_as)
         lineage: dict[str, Any] = as_json(
             {
                 **self._lineage(method, done.facts),

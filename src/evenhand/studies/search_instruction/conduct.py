@@ -15,14 +15,14 @@ from evenhand.classifiers import Classifier
 from evenhand.mitigations.prompting import FoundInstruction, Prefix
 from evenhand.mitigations.revision import (
     NONE,
+    InstructionSearch,
     Reviser,
     Score,
-    Search,
     compare_finalists,
     fit_seeds,
     history_frame,
     load_reviser,
-    score_of,
+    score_outcomes,
     search,
 )
 from evenhand.models import LanguageModel
@@ -185,7 +185,7 @@ class _Session:
     progress: Progress
     made: int = 0
 
-    def run(self) -> tuple[Search, pl.DataFrame]:
+    def run(self) -> tuple[InstructionSearch, pl.DataFrame]:
         config, seed = self.config, self.config.audit.seed
         result = search(
             config.seeds, self.reword, self.score, self.prompts.screen(config.most_words), config.search
@@ -210,7 +210,7 @@ class _Session:
         )
         scores = []
         for text in instructions:
-            score = score_of(self.outcomes(text, iteration), group_weight=self.config.group_weight)
+            score = score_outcomes(self.outcomes(text, iteration), group_weight=self.config.group_weight)
             if text == NONE and iteration == 0:
                 self._check_labelled(score)
             scores.append(score)
@@ -283,7 +283,7 @@ def _facts(
     prompts: RevisionPrompts,
     trials: Trials,
     reviser: Reviser,
-    result: Search,
+    result: InstructionSearch,
 ) -> dict[str, Any]:
     tried = {step.instruction for step in result.steps if step.score and step.instruction != NONE}
     return {

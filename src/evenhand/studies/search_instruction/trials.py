@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenhand.benchmarks import Benchmark
 from evenhand.classifiers import ClassifiedText, Classifier
 from evenhand.mitigations.prompting import Prefix
-from evenhand.mitigations.revision import NONE, Screen, normalised, words_of_groups
+from evenhand.mitigations.revision import NONE, Screen, normalise_wording, words_of_groups
 from evenhand.models import Decoding, LanguageModel
 from evenhand.prompts import PromptSet, row_keys
 from evenhand.runs import (
@@ -181,7 +181,9 @@ class RevisionPrompts:
         frame = self.whole.frame
         columns = [name for name in NAMING if name in frame.columns]
         names = {name for column in columns for name in frame[column].cast(pl.String).unique().to_list()}
-        return Screen(most_words, words_of_groups(names), frozenset(map(normalised, frame["text"].to_list())))
+        return Screen(
+            most_words, words_of_groups(names), frozenset(map(normalise_wording, frame["text"].to_list()))
+        )
 
 
 def revision_prompts(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.mitigations.training import Encoding, encode_texts, load_method, material_of
+from evenhand.mitigations.training import Encoding, encode_texts, load_method, make_material
 from evenhand.mitigations.training.data.cda import swapped_words
 from evenhand.prompts.redditbias import specification
 from evenhand.reference.embedded import WEIGHTS
@@ -44,18 +44,18 @@ def test_of_several_counterparts_one_is_drawn_for_the_whole_text() -> None:
 def test_the_engine_knows_plurals_and_pronouns() -> None:
     texts = ["She met two nieces.", "Nobody came."]
     method = load_method("cda?by=engine&sides=one")
-    assert method.counterfactuals(material_of(specification("gender"), texts), 0) == [
+    assert method.counterfactuals(make_material(specification("gender"), texts), 0) == [
         "He met two nephews.",
         texts[1],
     ]
-    race = material_of(specification("race"), ["Two africans met an african."])
+    race = make_material(specification("race"), ["Two africans met an african."])
     assert method.counterfactuals(race, 0) == ["Two americans met an american."]
 
 
 @pytest.mark.parametrize("by", ["words", "engine"])
 def test_the_plural_of_a_pair_is_replaced_in_both_directions(by: str) -> None:
     def swapped(bias: str, *texts: str) -> list[str]:
-        material = material_of(specification(bias), texts)
+        material = make_material(specification(bias), texts)
         found: list[str] = load_method(f"cda?by={by}").counterfactuals(material, 0)
         return found
 
@@ -85,7 +85,7 @@ def test_published_texts_get_the_published_counterfactuals(shared: Path, bias: s
         [line.strip() for line in (folder / f"{bias}_bias_manual_{name}.txt").read_text("utf-8").splitlines()]
         for name in ("train", "swapped_targets_train")
     )
-    material = material_of(specification(bias), train)
+    material = make_material(specification(bias), train)
     method = load_method("cda?by=published&sides=one")
     assert [text.strip() for text in method.counterfactuals(material, 0)] == both[len(train) :]
     lesson = method.lesson(material, load_tokenizer(WEIGHTS), Encoding(), 0)
@@ -117,9 +117,9 @@ def test_published_texts_get_the_published_counterfactuals(shared: Path, bias: s
 def test_published_augmentation_works_on_lower_case_text_without_the_prefix(
     bias: str, line: str, prepared: str, counterfactual: str
 ) -> None:
-    material = material_of(specification(bias), [line, "nobody is here"])
+    material = make_material(specification(bias), [line, "nobody is here"])
     method = load_method("cda?by=published")
-    assert method.originals_of(material) == (prepared, "nobody is here")
+    assert method.original_texts(material) == (prepared, "nobody is here")
     assert method.counterfactuals(material, 0) == [counterfactual, "nobody is here"]
     tokenizer = load_tokenizer(WEIGHTS)
     lesson = method.lesson(material, tokenizer, Encoding(), 0)
@@ -130,7 +130,7 @@ def test_published_augmentation_works_on_lower_case_text_without_the_prefix(
 @pytest.mark.parametrize("words", ["cda", "cda?by=published", "cda?by=engine"])
 def test_texts_that_are_nearly_all_without_a_counterfactual_stop_the_training(words: str) -> None:
     texts = ["nobody is here"] * 30 + ["muslims are here"]
-    material = material_of(specification("religion2"), texts)
+    material = make_material(specification("religion2"), texts)
     tokenizer = load_tokenizer(WEIGHTS)
     with pytest.raises(DataError, match="Only 1 of 31 texts") as caught:
         load_method(words).lesson(material, tokenizer, Encoding(), 0)
@@ -146,7 +146,7 @@ def test_every_published_text_about_a_listed_group_gets_a_counterfactual(shared:
     # by the paper (section 4.4) each phrase about T1; in four of religion1 no word of any pair stands
     for bias, without in (("race", 0), ("religion1", 4)):
         file = shared / "data" / "redditbias" / "text_files" / bias / f"{bias}_bias_manual_train.txt"
-        material = material_of(
+        material = make_material(
             specification(bias), [line.strip() for line in file.read_text("utf-8").splitlines()]
         )
         for words in ("cda", "cda?sides=one", "cda?by=engine", "cda?by=engine&sides=one"):

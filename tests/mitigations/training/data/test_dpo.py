@@ -20,7 +20,7 @@ from evenhand.mitigations.training import (
     load_method,
     train,
 )
-from evenhand.mitigations.training.data.dpo import REFERENCE, WANTED, encoded_sides, wanted_of
+from evenhand.mitigations.training.data.dpo import REFERENCE, WANTED, encoded_sides, wanted_probabilities
 from evenhand.schema import DataError, UsageError
 from tests.mitigations.training.losses.test_losses import Numbers, random_texts
 from tests.mitigations.training.tiny import tiny_model
@@ -111,16 +111,16 @@ def test_at_the_start_the_loss_of_a_pair_is_the_logarithm_of_two(words: str) -> 
 
 def test_the_wanted_share_is_that_at_which_the_loss_ends_at_the_wanted_odds() -> None:
     odds, beta = np.array([1.0, -3.0, 0.5, 0.5]), 0.4
-    wanted = wanted_of(PAIRS, odds, beta, 0.0, equal=True)
+    wanted = wanted_probabilities(PAIRS, odds, beta, 0.0, equal=True)
     # the minimum of -p log s(bm) - (1-p) log s(-bm) lies at bm = log p / (1-p): there the odds are those of the kindest
     ends = odds + np.log(wanted / (1 - wanted)) / beta
     assert ends == pytest.approx([1.0, 1.0, 0.5, 0.5])
     assert (wanted >= 0.5).all()  # nobody is to be spoken of less kindly
     even = [Preference("", "1 2", "3 2")] * 2
     ends = np.array([2.0, -2.0])
-    wanted = wanted_of(even, ends, beta, 0.0, equal=True)
+    wanted = wanted_probabilities(even, ends, beta, 0.0, equal=True)
     assert ends + np.log(wanted / (1 - wanted)) / beta == pytest.approx([0.0, 0.0])
-    assert wanted_of(even, ends, beta, 0.1, equal=False).tolist() == [0.9, 0.9]
+    assert wanted_probabilities(even, ends, beta, 0.1, equal=False).tolist() == [0.9, 0.9]
 
 
 @pytest.mark.parametrize(("aim", "even"), [("equal", True), ("none", False)])

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.mitigations.training import Encoding, Material, holds_preferences, own_preferences
-from evenhand.mitigations.training.data.preferences import preferences_of, read_preferences
-from evenhand.mitigations.training.data.texts import material_of
+from evenhand.mitigations.training.data.preferences import make_preferences, read_preferences
+from evenhand.mitigations.training.data.texts import make_material
 from evenhand.models import load_model
 from evenhand.models.huggingface import CausalModel
 from evenhand.prompts.redditbias import load_specification
@@ -19,11 +19,11 @@ def material(tmp_path: Path) -> Material:
     """Two texts about a group, one of them with an attribute, and one about nobody."""
     (tmp_path / "terms.toml").write_text(HEARING)
     texts = ["Deaf men are rude.", "A Deaf woman sang.", "It rains."]
-    return material_of(load_specification(tmp_path / "terms.toml"), texts)
+    return make_material(load_specification(tmp_path / "terms.toml"), texts)
 
 
 def test_a_text_is_paired_with_the_same_about_the_other_group(material: Material) -> None:
-    pairs = preferences_of(material, "groups", "words", 0)
+    pairs = make_preferences(material, "groups", "words", 0)
     assert [(pair.chosen, pair.rejected, pair.frame) for pair in pairs] == [
         ("Hearing men are rude.", "Deaf men are rude.", ""),
         ("A Hearing woman sang.", "A Deaf woman sang.", ""),
@@ -31,7 +31,7 @@ def test_a_text_is_paired_with_the_same_about_the_other_group(material: Material
 
 
 def test_attributes_are_replaced_about_both_groups_within_one_frame(material: Material) -> None:
-    pairs = preferences_of(material, "attributes", "words", 0)
+    pairs = make_preferences(material, "attributes", "words", 0)
     assert [(pair.chosen, pair.rejected, pair.group) for pair in pairs] == [
         ("Deaf men are kind.", "Deaf men are rude.", "deaf"),
         ("Hearing men are kind.", "Hearing men are rude.", "hearing"),
@@ -41,9 +41,9 @@ def test_attributes_are_replaced_about_both_groups_within_one_frame(material: Ma
 
 def test_texts_without_counterparts_are_refused(material: Material) -> None:
     with pytest.raises(DataError, match=r"contains a term of hearing[^$]*Deaf/Hearing"):
-        preferences_of(Material(**{**vars(material), "texts": ("It rains.",)}), "groups", "words", 0)
+        make_preferences(Material(**{**vars(material), "texts": ("It rains.",)}), "groups", "words", 0)
     with pytest.raises(DataError, match="attribute_pairs"):
-        preferences_of(Material(**{**vars(material), "specification": None}), "attributes", "words", 0)
+        make_preferences(Material(**{**vars(material), "specification": None}), "attributes", "words", 0)
 
 
 def test_a_tenth_of_ones_own_pairs_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from evenhand.mitigations.training import (
     prepared_model,
     train,
 )
-from evenhand.mitigations.training.dialogue.self_chats import self_chats_of
+from evenhand.mitigations.training.dialogue.self_chats import self_chats_from_table
 from evenhand.mitigations.training.replies import replies_to_learn
 from tests.helpers.planted_chats import (
     MARKED,
@@ -40,7 +40,7 @@ def tokenizer() -> Any:
 def weights(tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Of a model that learned which names are whose: trained on conversations of all of them."""
     folder, model = tmp_path_factory.mktemp("base"), tiny_talker(tokenizer)
-    replies = [reply for chat in self_chats_of(planted_chats(20)) for reply in chat.replies()[:1]]
+    replies = [reply for chat in self_chats_from_table(planted_chats(20)) for reply in chat.replies()[:1]]
     encoding = told(tokenizer)
     examples = replies_to_learn(replies, encoding)
     train(prepared_model(model, OPTIONS), examples, LanguageModelling(), OPTIONS, folder, device="cpu")

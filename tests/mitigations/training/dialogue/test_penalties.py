@@ -232,7 +232,7 @@ def test_at_the_level_of_sequences_what_was_written_is_penalised_and_nothing_els
     share = float(torch.rand((), generator=torch.Generator().manual_seed(5)))
     own = own_replies(model, batch, share, (END,), 5)
     found = objective.sums(model, batch)
-    assert objective.sizes(batch) == {"lm": batch.learned, "ul": 7}
+    assert objective.sizes(batch) == {"lm": batch.n_learned, "ul": 7}
     lengths = own.attention_mask.sum(1).tolist()
     alone = Examples(
         [row[:n].numpy() for row, n in zip(own.input_ids, lengths, strict=True)],
@@ -242,7 +242,7 @@ def test_at_the_level_of_sequences_what_was_written_is_penalised_and_nothing_els
     )
     surprise, _, learned, _ = slowly(model, examples, objective.excess)
     _, penalty, _, penalised = slowly(model, alone, objective.excess)
-    assert learned == batch.learned and penalised > 3
+    assert learned == batch.n_learned and penalised > 3
     assert found["lm"].item() == pytest.approx(surprise.item(), rel=1e-9)
     assert found["ul"].item() / 7 == pytest.approx(penalty.item() / penalised, rel=1e-6)
     none = replace(objective, excess=torch.zeros(2, WORDS)).sums(model, batch)

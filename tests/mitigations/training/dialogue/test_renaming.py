@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.mitigations.training.dialogue.renaming import all_renamed, mentions, renamed
+from evenhand.mitigations.training.dialogue.renaming import all_renamed, mentions, replace_name
 
 
 def by_scanning(text: str, name: str, new: str) -> str:
@@ -27,7 +27,7 @@ def test_random_texts_are_renamed_as_a_scanner_does() -> None:
     pieces = ["Mia", "mia", "MIA", "MiA", "Mias", "amia", " ", ".", "'s", "_", "é", "Bo", ", ", "\n", "1"]
     for _ in range(3000):
         text = "".join(random.choice(pieces, 7))
-        assert renamed(text, "Mia", "DeShawn") == by_scanning(text, "Mia", "DeShawn"), text
+        assert replace_name(text, "Mia", "DeShawn") == by_scanning(text, "Mia", "DeShawn"), text
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_random_texts_are_renamed_as_a_scanner_does() -> None:
     ],
 )
 def test_a_name_that_is_a_word_is_replaced_where_it_is_introduced(text: str, made: str) -> None:
-    assert renamed(text, "Hope", "Eve", is_word=True) == made
+    assert replace_name(text, "Hope", "Eve", is_word=True) == made
 
 
 def test_names_with_other_letters() -> None:
-    assert renamed("Hola José, JOSÉ.", "José", "Ann") == "Hola Ann, ANN."
-    assert renamed("A. and a", "A", "Bo") == "Bo. and bo"
-    assert renamed("我叫李。", "李", "Ann") == "我叫李。"  # no spaces: no whole word
-    assert renamed("我 李", "李", "Ann") == "我 Ann"
+    assert replace_name("Hola José, JOSÉ.", "José", "Ann") == "Hola Ann, ANN."
+    assert replace_name("A. and a", "A", "Bo") == "Bo. and bo"
+    assert replace_name("我叫李。", "李", "Ann") == "我叫李。"  # no spaces: no whole word
+    assert replace_name("我 李", "李", "Ann") == "我 Ann"
     assert all_renamed(("Ann", "ann"), "Ann", "B+(") == ("B+(", "b+(")
     assert mentions("hi ANN!", "Ann") and not mentions("Anna", "Ann")

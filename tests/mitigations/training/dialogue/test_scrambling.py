@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.mitigations.training import IGNORED, load_method
-from evenhand.mitigations.training.dialogue.scrambling import scrambled
+from evenhand.mitigations.training.dialogue.scrambling import scramble_names
 from evenhand.mitigations.training.dialogue.self_chats import SelfChat
 from tests.helpers.planted_chats import MEN, WOMEN, planted_chats, told, word_tokenizer, written
 
@@ -19,7 +19,7 @@ def chat(name: str, *texts: str, is_word: bool = False) -> SelfChat:
 def test_the_new_name_is_uniform_over_the_others_and_the_same_in_all_turns() -> None:
     said = ("Hi! My name is Ann.", "Hello ANN!", "so", "ann, you")
     random, counts = np.random.default_rng(5), Counter[str]()
-    for changed in scrambled([chat("Ann", *said)] * 3000, ["Ann", "Bob", "Eve", "Max"], random):
+    for changed in scramble_names([chat("Ann", *said)] * 3000, ["Ann", "Bob", "Eve", "Max"], random):
         new = changed.name
         assert changed.utterances == (
             f"Hi! My name is {new}.",

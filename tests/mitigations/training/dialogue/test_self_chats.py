@@ -10,7 +10,7 @@ from evenhand.mitigations.training.dialogue.self_chats import (
     check_named,
     own_and_other,
     read_self_chats,
-    self_chats_of,
+    self_chats_from_table,
     split_names,
 )
 from evenhand.runs import ConversationRequest, PlanPart, RunDirectory, execute, make_plan
@@ -33,7 +33,7 @@ def one(*texts: str | None, **more: object) -> pl.DataFrame:
 def test_each_reply_has_what_its_speaker_knew(tmp_path: Path) -> None:
     frame = one("Hi! My name is Ann.", "Hello Ann.", "", "So?")
     frame = frame.with_columns(pl.Series(name, value * 4) for name, value in PERSONAS.items())
-    (chat,) = self_chats_of(read_self_chats(written(tmp_path, frame)))
+    (chat,) = self_chats_from_table(read_self_chats(written(tmp_path, frame)))
     told = [(reply.history.persona, reply.history.utterances, reply.target) for reply in chat.replies()]
     assert told == [  # the empty reply is no target, and stays in what follows; the opener is none, either
         (("i swim.",), ("Hi! My name is Ann.",), "Hello Ann."),
@@ -43,14 +43,14 @@ def test_each_reply_has_what_its_speaker_knew(tmp_path: Path) -> None:
 
 def test_a_reply_that_failed_ends_its_conversation(tmp_path: Path) -> None:
     frame = one("Hi! My name is Ann.", "Hello.", None, "unheard")
-    (chat,) = self_chats_of(read_self_chats(written(tmp_path, frame)))
+    (chat,) = self_chats_from_table(read_self_chats(written(tmp_path, frame)))
     assert chat.utterances == ("Hi! My name is Ann.", "Hello.")
 
 
 def test_a_csv_says_the_same(tmp_path: Path) -> None:
     frame = one("Hi! My name is Ann.", "Hello.", persona_a='["i cook.", "i fly."]', persona_b="i swim.\ni sing.",
                 word_collision="True")  # fmt: skip
-    (chat,) = self_chats_of(read_self_chats(written(tmp_path, frame, "csv")))
+    (chat,) = self_chats_from_table(read_self_chats(written(tmp_path, frame, "csv")))
     assert chat.personas == (("i cook.", "i fly."), ("i swim.", "i sing.")) and chat.is_word
     assert chat.conversation == "7"
 
@@ -61,7 +61,7 @@ def test_a_run_is_read_as_it_was_said(tmp_path: Path) -> None:
     plan = make_plan([PlanPart("names", introductions(8), request)], {"name": "plain"}, talker)
     directory = RunDirectory.create(tmp_path / "run", model=Plain(), given={}, resolved={})
     execute(plan, Plain(), directory)
-    chats = self_chats_of(read_self_chats(tmp_path / "run"))
+    chats = self_chats_from_table(read_self_chats(tmp_path / "run"))
     assert [chat.conversation for chat in chats] == [str(100 + i) for i in range(8)]
     lines = {line for line in talker.asked}
     for chat in chats:  # what is learned stands behind the very line that was asked

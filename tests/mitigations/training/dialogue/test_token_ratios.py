@@ -32,8 +32,8 @@ def test_ratios_are_those_counted_by_hand() -> None:
     assert found.groups == ("man", "woman") and found.tokens == (4, 6)
     man, woman = np.array([0, 3 / 4, 0, 1 / 4]), np.array([3, 2, 1, 0]) / 6
     mean = (man + woman) / 2
-    np.testing.assert_allclose(found.of("woman"), [*(woman / mean), 1])
-    np.testing.assert_allclose(found.of("man"), [*(man / mean), 1])
+    np.testing.assert_allclose(found.group_ratios("woman"), [*(woman / mean), 1])
+    np.testing.assert_allclose(found.group_ratios("man"), [*(man / mean), 1])
     np.testing.assert_allclose(found.weights()[1], [1, 0, 1, 0, 0], atol=1e-12)
     assert found.mean("woman", [0, 1]) == pytest.approx((2 + woman[1] / mean[1]) / 2)
     assert found.mean("woman", []) == 1
@@ -43,8 +43,8 @@ def test_smoothing_adds_tokens_that_all_use_alike() -> None:
     frame = chats(("Ann", "woman", "a" * 30 + "b" * 70), ("Bob", "man", "a" * 10 + "b" * 190))
     found = token_ratios(frame, cut, 2, smoothing=1000)
     mean = (0.3 + 0.05) / 2
-    assert found.of("woman")[0] == pytest.approx((30 + 1000 * mean) / 1100 / mean)
-    assert found.of("man")[0] == pytest.approx((10 + 1000 * mean) / 1200 / mean)
+    assert found.group_ratios("woman")[0] == pytest.approx((30 + 1000 * mean) / 1100 / mean)
+    assert found.group_ratios("man")[0] == pytest.approx((10 + 1000 * mean) / 1200 / mean)
     once = token_ratios(chats(("Ann", "woman", "abbbbb"), ("Bob", "man", "bbbbbb")), cut, 2)
     assert once.weights().max() == pytest.approx((1 + 1000 / 12) / 1006 * 12 - 1)  # and not 1, for one use
 
@@ -82,6 +82,6 @@ def test_tables_that_are_refused(frame: pl.DataFrame, told: str) -> None:
 def test_a_group_that_there_is_not_and_smoothing_below_zero() -> None:
     frame = chats(("Ann", "woman", "ab"), ("Bob", "man", "a"))
     with pytest.raises(DataError, match="'person'"):
-        token_ratios(frame, cut, 2).of("person")
+        token_ratios(frame, cut, 2).group_ratios("person")
     with pytest.raises(UsageError, match="smoothing"):
         token_ratios(frame, cut, 2, smoothing=-1)

@@ -16,9 +16,9 @@ from evenhand.mitigations.training import (
     Material,
     TrainingMethod,
     TrainingOptions,
+    check_objective,
     load_method,
     prepared_model,
-    tried,
 )
 from evenhand.prompts.redditbias import Piece, Pieces
 from evenhand.schema import DataError, Unsupported, UsageError
@@ -227,14 +227,14 @@ def test_distances_and_projections_are_of_states_and_vectors_whatever_the_logits
 def test_a_head_that_is_no_product_of_states_and_vectors_is_refused(model: Any) -> None:
     lesson = lesson_of("lmd")
     batch = lesson.examples.batch([0], PADDING)
-    tried(lesson.objective, model, batch)
+    check_objective(lesson.objective, model, batch)
     model.lm_head.register_forward_hook(lambda _, given, made: made + made.roll(1, -1))
     other = lesson_of("lmd")
     with pytest.raises(Unsupported, match="GPT2LMHeadModel are not scaled or capped products"):
-        tried(other.objective, model, batch)
+        check_objective(other.objective, model, batch)
     again = tiny_model(words=WORDS, dropout=0.0).double()
     adapted = prepared_model(again, TrainingOptions(lora_rank=1))
-    tried(other.objective, adapted, batch)  # adapters on other layers change nothing of it
+    check_objective(other.objective, adapted, batch)  # adapters on other layers change nothing of it
 
 
 def test_p_is_the_list_and_lmd_knows_its_plurals_and_capitals() -> None:

@@ -89,7 +89,7 @@ class CounterfactualAugmentation:
         DataError
             If fewer texts than `least_changed` have a counterfactual, or if by="published" has no specification.
         """
-        originals = self.originals_of(material)
+        originals = self.original_texts(material)
         counterfactuals = self.counterfactuals(material, seed)
         changed = [new for old, new in zip(originals, counterfactuals, strict=True) if new != old]
         self._require_counterfactuals(len(changed), material)
@@ -122,7 +122,7 @@ class CounterfactualAugmentation:
                 "cda?least_changed=0.01.",
             )
 
-    def originals_of(self, material: Material) -> tuple[str, ...]:
+    def original_texts(self, material: Material) -> tuple[str, ...]:
         """Return the texts from which counterfactuals are made: as given, or as the released code prepares them.
 
         The released code augments lower-case text without the prefix of the training lines ("<bos> " of orientation),
@@ -134,21 +134,21 @@ class CounterfactualAugmentation:
         return tuple(text.lower().removeprefix(prefix) for text in material.texts)
 
     def counterfactuals(self, material: Material, seed: int) -> list[str]:
-        """Return each of `originals_of` rewritten for the other group; unchanged if it contains no term."""
+        """Return each of `original_texts` rewritten for the other group; unchanged if it contains no term."""
         if self.by == "published":
             if material.specification is None:
                 raise DataError(
                     f"cda?by=published needs a specification, and the bias {material.bias!r} has none.",
                     "Remove by=published, or pass --specification FILE.",
                 )
-            return [make_counterpart(text, material.specification) for text in self.originals_of(material)]
+            return [make_counterpart(text, material.specification) for text in self.original_texts(material)]
         if self.by == "engine":
-            rewrite = engine_of(material, both=self.sides == "two")
+            rewrite = counterfactual_engine(material, both=self.sides == "two")
             return [rewrite(text) for text in material.texts]
         return swapped_words(material.texts, material.pairs, two_sided=self.sides == "two", seed=seed)
 
 
-def engine_of(material: Material, *, both: bool) -> Callable[[str], str]:
+def counterfactual_engine(material: Material, *, both: bool) -> Callable[[str], str]:
     """Return the counterfactual engine for a bias: that of gender, which also replaces pronouns, or one for word pairs.
 
     A word with several counterparts gets the first one, in either direction. Raises UsageError as the engine does.
@@ -184,10 +184,10 @@ def swapped_words(
     pattern = re.compile(rf"(?<!\w)(?:(?P<article>[Aa]n?) )?(?P<term>{longest_first})(?!\w)")
     random = np.random.default_rng(seed)
 
-    def swapped(text: str) -> str:
+    def swap_words(text: str) -> str:
         chosen: dict[str, str] = {}
 
-        def other(match: re.Match[str]) -> str:
+        def replacement(match: re.Match[str]) -> str:
             form = match["term"]
             term = words[form]
             among = counterparts[term]
@@ -200,6 +200,6 @@ def swapped_words(
             fitting = article(new)
             return f"{capital(fitting) if match['article'][0] == 'A' else fitting} {new}"
 
-        return pattern.sub(other, text)
+        return pattern.sub(replacement, text)
 
-    return [swapped(text) for text in texts]
+    return [swap_words(text) for text in texts]

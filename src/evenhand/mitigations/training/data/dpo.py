@@ -29,7 +29,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from evenhand.mitigations.training.data.preferences import By, Contrast, preferences_of, sides_of, whole_texts
+from evenhand.mitigations.training.data.preferences import (
+    By,
+    Contrast,
+    list_preference_texts,
+    make_preferences,
+    whole_texts,
+)
 from evenhand.mitigations.training.examples import IGNORED, Batch, Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding, Material, Preference
 from evenhand.mitigations.training.methods import Lesson
@@ -92,7 +98,7 @@ class Preferring:
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
         """Return the numbers of learned tokens and of pairs."""
-        return {"lm": batch.learned, "dpo": len(paired_rows(batch))}
+        return {"lm": batch.n_learned, "dpo": len(paired_rows(batch))}
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
         """Compute both terms in one pass."""
@@ -150,7 +156,7 @@ def logits_and_odds(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
     return logits[:rows, :width], odds
 
 
-def wanted_of(
+def wanted_probabilities(
     preferences: Sequence[Preference], odds: Floats, beta: float, smoothing: float, *, equal: bool
 ) -> Floats:
     """Return p of each pair (see the module's docstring).
@@ -159,7 +165,7 @@ def wanted_of(
     alike.
 
     >>> even = [Preference("", "An x.", "A y.")]
-    >>> wanted_of(even, np.array([-2.0]), 0.5, 0.0, equal=True).round(4).tolist()   # 1 / (1 + exp(-1))
+    >>> wanted_probabilities(even, np.array([-2.0]), 0.5, 0.0, equal=True).round(4).tolist()   # 1 / (1 + exp(-1))
     [0.7311]
     """
     if not equal:
@@ -196,7 +202,7 @@ class PreferenceDebiasing:
     aim : {"auto", "equal", "none"}
         Where the minimum is: "equal" makes groups alike. "auto" is "equal", or "none" for pairs of the user.
     contrast, by
-        The pairs that are made from texts with terms; see `preferences_of`.
+        The pairs that are made from texts with terms; see `make_preferences`.
 
     Raises
     ------
@@ -233,7 +239,7 @@ class PreferenceDebiasing:
 
         Raises DataError if there are no pairs, or if the two texts of a pair are cut before they differ.
         """
-        pairs = preferences_of(material, self.contrast, self.by, seed)
+        pairs = make_preferences(material, self.contrast, self.by, seed)
         of_user = any(pair.frame == "" for pair in material.preferences)
         if of_user and self.aim == "equal":
             raise UsageError(
@@ -245,7 +251,7 @@ class PreferenceDebiasing:
 
         def of_base(model: Any, found: Examples) -> dict[str, Any]:
             odds = reference_odds(model, found, len(pairs))
-            wanted = wanted_of(pairs, odds, beta, self.label_smoothing, equal=equal)
+            wanted = wanted_probabilities(pairs, odds, beta, self.label_smoothing, equal=equal)
             rest = np.zeros(len(found) - len(pairs))
             return {
                 REFERENCE: np.concatenate([odds, rest]).astype(np.float32),
@@ -293,7 +299,7 @@ def encoded_sides(
     All preferred texts come first, followed by all rejected texts. Raises a DataError if the two texts of a pair are
     cut before they differ.
     """
-    sides, n = sides_of(pairs), len(pairs)
+    sides, n = list_preference_texts(pairs), len(pairs)
     encoded = encode_with_places(tokenizer, [text for text, _ in sides], encoding)
     ids = list(encoded.examples.ids)
     counted = [

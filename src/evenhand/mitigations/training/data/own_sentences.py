@@ -68,9 +68,9 @@ def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad:
     opinions, kept = _opinions(axis, LEARNED), _opinions(axis, KEPT)
     random = np.random.default_rng([seed, 1])
     pairs = _pairs(opinions, random)
-    said = _said(opinions, model, tokenizer, encoding, pad, random)
+    said = _sample_halves(opinions, model, tokenizer, encoding, pad, random)
     said = [said[i] for i in sorted(random.permutation(len(said))[:MOST_SAID].tolist())]
-    written = written_by(model, tokenizer, encoding, pad, WRITTEN + WATCHED, seed)
+    written = generate_texts(model, tokenizer, encoding, pad, WRITTEN + WATCHED, seed)
     material = Material(
         bias=PREFIX + axis,
         groups=(axis, axis),
@@ -80,10 +80,10 @@ def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad:
         source="evenhand's own sentences, and texts that the model wrote",
         preferences=_preferences(opinions),
     )
-    return Own(material, Validation(_matched(kept), tuple(written[:WATCHED])))
+    return Own(material, Validation(_match_opinions(kept), tuple(written[:WATCHED])))
 
 
-def written_by(model: Any, tokenizer: Any, encoding: Encoding, pad: int, n: int, seed: int) -> list[str]:
+def generate_texts(model: Any, tokenizer: Any, encoding: Encoding, pad: int, n: int, seed: int) -> list[str]:
     """Return n texts of a sentence or more that a model generates from its start token alone.
 
     They are sampled from its own distribution, so that training on them changes the model only by sampling noise.
@@ -151,7 +151,7 @@ def _preferences(opinions: pl.DataFrame) -> tuple[Preference, ...]:
     )
 
 
-def _said(
+def _sample_halves(
     pairs: pl.DataFrame, model: Any, tokenizer: Any, encoding: Encoding, pad: int, random: np.random.Generator
 ) -> list[str]:
     """Return one half of each pair of sentences, sampled by the model's odds."""
@@ -186,7 +186,7 @@ def _pairs(opinions: pl.DataFrame, random: np.random.Generator) -> tuple[Pair, .
     return tuple(pairs)[:MOST_PAIRS]
 
 
-def _matched(kept: pl.DataFrame) -> MatchedOpinions:
+def _match_opinions(kept: pl.DataFrame) -> MatchedOpinions:
     order = kept.sort("descriptor", "pair", "noun", maintain_order=True)
     halves = {valence: order.filter(valence=valence) for valence in ("negative", "positive")}
     names = halves["negative"]["descriptor"].unique(maintain_order=True).to_list()

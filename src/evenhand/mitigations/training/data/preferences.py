@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.mitigations.training.data.cda import CounterfactualAugmentation
-from evenhand.mitigations.training.data.own_sentences import WATCHED, written_by
+from evenhand.mitigations.training.data.own_sentences import WATCHED, generate_texts
 from evenhand.mitigations.training.examples import Ints
 from evenhand.mitigations.training.material import Encoding, Material, Preference
 from evenhand.mitigations.training.validation import BIAS, Floats, Validation
@@ -68,7 +68,7 @@ class PreferredTexts:
         return PreferredTexts(tuple(self.chosen[i] for i in units), tuple(self.rejected[i] for i in units))
 
 
-def preferences_of(material: Material, contrast: Contrast, by: By, seed: int) -> tuple[Preference, ...]:
+def make_preferences(material: Material, contrast: Contrast, by: By, seed: int) -> tuple[Preference, ...]:
     """Return the pairs of a material, or pairs of each text with its counterpart.
 
     With the contrast "groups", the text is rejected and the same text about the other group is chosen. With
@@ -134,7 +134,7 @@ def own_preferences(
     order = random.permutation(len(pairs)).tolist()
     kept = [pairs[i] for i in sorted(order[: max(1, round(WATCHED_SHARE * len(pairs)))])]
     learned = [pairs[i] for i in sorted(order[len(kept) :])]
-    written = written_by(model, tokenizer, encoding, pad, WATCHED + len(learned), seed)
+    written = generate_texts(model, tokenizer, encoding, pad, WATCHED + len(learned), seed)
     material = Material(
         bias=f"preferences in {file.name}",
         groups=("chosen", "rejected"),
@@ -187,7 +187,7 @@ def front(pair: Preference, continuation: str) -> str:
     return prompt if not prompt or prompt[-1].isspace() or continuation[:1].isspace() else f"{prompt} "
 
 
-def sides_of(pairs: Sequence[Preference]) -> list[tuple[str, int]]:
+def list_preference_texts(pairs: Sequence[Preference]) -> list[tuple[str, int]]:
     """Return all preferred texts and then all others, each with the number of characters of its prompt."""
     chosen = [(whole_texts(pair)[0], len(front(pair, pair.chosen).rstrip())) for pair in pairs]
     return chosen + [(whole_texts(pair)[1], len(front(pair, pair.rejected).rstrip())) for pair in pairs]

@@ -7,7 +7,7 @@ import numpy as np
 
 from evenhand.mitigations.training.data.cda import swapped_words
 from evenhand.mitigations.training.material import Material
-from evenhand.mitigations.training.terms import tidy
+from evenhand.mitigations.training.terms import strip_pairs
 from evenhand.mitigations.training.validation import PairedTexts, Validation
 from evenhand.prompts.own_files import read_lines, read_table, require_columns, text_column
 from evenhand.prompts.redditbias import (
@@ -31,7 +31,7 @@ FEWEST = 2
 TEXTS = "Give a .txt file with one text per line, or a table (.csv, .jsonl, .parquet) with a column text."
 
 
-def material_of(specification: Specification, texts: Sequence[str], source: str = "") -> Material:
+def make_material(specification: Specification, texts: Sequence[str], source: str = "") -> Material:
     """Return training material of texts with the terms of a specification: its target pairs, and A1 as attributes.
 
     `source` is described at `Material`.
@@ -39,7 +39,7 @@ def material_of(specification: Specification, texts: Sequence[str], source: str 
     return Material(
         bias=specification.bias,
         groups=specification.groups,
-        pairs=tidy(specification.target_pairs),
+        pairs=strip_pairs(specification.target_pairs),
         attributes=tuple(dict.fromkeys(one.replace('"', "").strip() for one in specification.attributes_1)),
         texts=tuple(texts),
         pieces=specification.pieces,
@@ -65,7 +65,7 @@ def published_texts(specification: Specification, folder: Path | None = None) ->
         tuple(text.strip() for text in pairs.filter(role=role)["text"]) for role in ("more", "less")
     )
     watched = Validation(PairedTexts(first, second), tuple(line.strip() for line in neutral[:NEUTRAL]))
-    return material_of(specification, texts, training_source(bias, folder)), watched
+    return make_material(specification, texts, training_source(bias, folder)), watched
 
 
 def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Material, Validation]:
@@ -78,10 +78,10 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
     order = np.random.default_rng([seed, 2]).permutation(len(texts)).tolist()
     kept = [texts[i] for i in sorted(order[: round(WATCHED_SHARE * len(texts))])]
     learned = [texts[i] for i in sorted(order[len(kept) :])]
-    others = swapped_words(kept, tidy(specification.target_pairs), two_sided=False)
+    others = swapped_words(kept, strip_pairs(specification.target_pairs), two_sided=False)
     pairs = [(one, other) for one, other in zip(kept, others, strict=True) if one != other]
     if len(pairs) < FEWEST:
-        terms = ", ".join(first for first, _ in tidy(specification.target_pairs)[:12])
+        terms = ", ".join(first for first, _ in strip_pairs(specification.target_pairs)[:12])
         raise DataError(
             f"Only {len(pairs)} of the {len(kept)} validation texts of {file} contain a word of "
             f"{specification.groups[0]}, but {FEWEST} are required to measure whether the bias falls.",
@@ -89,7 +89,7 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
             f"give at least {round(FEWEST / WATCHED_SHARE)} texts that contain them.",
         )
     check = PairedTexts(tuple(one for one, _ in pairs), tuple(other for _, other in pairs))
-    return material_of(specification, learned, file.name), Validation(check, tuple(kept))
+    return make_material(specification, learned, file.name), Validation(check, tuple(kept))
 
 
 def read_texts(file: Path) -> list[str]:

@@ -28,7 +28,7 @@ def sentences(values: pl.Series, path: Path) -> pl.Series:
     if isinstance(kind, pl.Array):
         values = values.arr.to_list()
     if values.dtype == pl.String:
-        read = {text: _listed(text) for text in values.drop_nulls().unique().to_list()}
+        read = {text: _parse_sentences(text) for text in values.drop_nulls().unique().to_list()}
         texts = values.to_list()
         for row, text in enumerate(texts):
             if text is not None and read[text] is None:
@@ -98,7 +98,7 @@ def check_names(frame: pl.DataFrame, path: Path) -> None:
             )
 
 
-def _listed(text: str) -> list[str] | None:
+def _parse_sentences(text: str) -> list[str] | None:
     """Return the sentences of a text; None if it starts like a JSON list but is not a list of texts."""
     if not text.strip().startswith("["):
         return [line.strip() for line in text.splitlines() if line.strip()]

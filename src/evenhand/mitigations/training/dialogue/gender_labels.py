@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.classifiers import Classifier, load_or_advise
 from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.labels import labelled_lesson
-from evenhand.mitigations.training.dialogue.plain import OnSelfChats, chats_in, split_facts
+from evenhand.mitigations.training.dialogue.plain import OnSelfChats, require_self_chats, split_facts
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.schema import Card, DataError, UsageError
@@ -74,7 +74,7 @@ class GenderLabels(OnSelfChats):
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Return all replies that could be classified, each after the label of the classifier."""
-        chats = chats_in(material)
+        chats = require_self_chats(material)
         replies = [reply for chat in chats.chats for reply in chat.replies()]
         labels: list[str | None] = [None] * len(replies)
         judges = {"A": self._load("classifier")}

@@ -69,12 +69,12 @@ def over(values: Floats, threshold: float) -> list[str]:
     return [BIAS if value > threshold else NO_BIAS for value in values.tolist()]
 
 
-def threshold_of(values: Floats, threshold: float | None, quantile: float) -> float:
+def choose_threshold(values: Floats, threshold: float | None, quantile: float) -> float:
     """Return the given threshold, or else the `quantile` of the values.
 
     If no value is above the quantile, because too many share the maximum, the next smaller value is returned.
 
-    >>> threshold_of(np.arange(5.0), None, 0.5), threshold_of(np.array([1.0, 2.0, 2.0, 2.0]), None, 0.5)
+    >>> choose_threshold(np.arange(5.0), None, 0.5), choose_threshold(np.array([1.0, 2.0, 2.0, 2.0]), None, 0.5)
     (2.0, 1.0)
     """
     if threshold is not None:

@@ -37,7 +37,7 @@ def own_replies(model: Any, batch: Batch, share: float, ends: Sequence[int], max
     kept = int(share * int(learned.sum(1).min()))
     ids = batch.input_ids.tolist()
     read = [row[: begin + kept] for row, begin in zip(ids, begins, strict=True)]
-    plain = _plain(model)
+    plain = _unwrap_model(model)
     room = getattr(plain.config.get_text_config(), "max_position_embeddings", None) or -1
     if room > 0:
         max_new_tokens = min(max_new_tokens, room - max(map(len, read)))
@@ -116,7 +116,7 @@ def _places(rows: int, device: Any) -> "Tensor":
     return torch.arange(rows, device=device)
 
 
-def _plain(model: Any) -> Any:
+def _unwrap_model(model: Any) -> Any:
     """Return the transformers model without its wrappers; adapters stay within its layers."""
     while not hasattr(model, "config"):
         model = model.module

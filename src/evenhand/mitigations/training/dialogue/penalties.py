@@ -52,7 +52,7 @@ class TokenUnlikelihood:
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
         """Return the number of learned tokens, and of those that are penalised."""
-        return {"lm": batch.learned, "ul": int((self.penalties(batch) > 0).sum())}
+        return {"lm": batch.n_learned, "ul": int((self.penalties(batch) > 0).sum())}
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
         """Return both terms, from one pass."""
@@ -92,7 +92,7 @@ class SequenceUnlikelihood(TokenUnlikelihood):
         """Return the number of learned tokens, and of examples (the penalised tokens are known only
         after generation).
         """
-        return {"lm": batch.learned, "ul": len(batch)}
+        return {"lm": batch.n_learned, "ul": len(batch)}
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
         """Return the negative log probability of learned tokens, and the mean penalty of

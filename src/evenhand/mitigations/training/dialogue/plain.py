@@ -9,7 +9,7 @@ from evenhand.mitigations.training.dialogue.self_chats import (
     check_named,
     own_and_other,
     read_self_chats,
-    self_chats_of,
+    self_chats_from_table,
     split_names,
 )
 from evenhand.mitigations.training.material import Encoding, Material
@@ -48,7 +48,7 @@ class OnSelfChats:
         their conversation and under another name. It is 0 if replies do not depend on the name. Raises DataError.
         """
         chats = split_names(read_self_chats(data), seed)
-        check_named(self_chats_of(chats.frame))
+        check_named(self_chats_from_table(chats.frame))
         first, second, every = own_and_other(chats, seed)
         genders = chats.frame["gender"].drop_nulls().unique().sort().to_list()
         material = Material(
@@ -80,13 +80,13 @@ class SelfChatTuning(OnSelfChats):
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Return all replies of the training names."""
-        chats = chats_in(material)
+        chats = require_self_chats(material)
         replies = [reply for chat in chats.chats for reply in chat.replies()]
         facts = {"conversations": len(chats.chats), "replies": len(replies), **split_facts(chats)}
         return reply_lesson(replies, encoding, facts)
 
 
-def chats_in(material: Material) -> SelfChats:
+def require_self_chats(material: Material) -> SelfChats:
     """Return the self-chats of a material. Raise DataError if it has none."""
     if not isinstance(material.dialogues, SelfChats):
         raise DataError(f"{material.bias} has no self-chats to learn.", NEEDED)

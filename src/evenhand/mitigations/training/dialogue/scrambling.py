@@ -9,8 +9,8 @@ import numpy as np
 from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.plain import (
     OnSelfChats,
-    chats_in,
     reply_lesson,
+    require_self_chats,
     split_facts,
 )
 from evenhand.mitigations.training.dialogue.self_chats import SelfChat
@@ -57,27 +57,29 @@ class NameScrambling(OnSelfChats):
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Return the replies under random names."""
-        chats = chats_in(material)
+        chats = require_self_chats(material)
 
-        def drawn(epoch: int) -> list[Reply]:
+        def draw_replies(epoch: int) -> list[Reply]:
             # whether a reply is empty does not depend on the name, so each epoch has the same number of replies
-            changed = scrambled(chats.chats, chats.learned, np.random.default_rng([seed, 6, epoch]))
+            changed = scramble_names(chats.chats, chats.learned, np.random.default_rng([seed, 6, epoch]))
             return [reply for chat in changed for reply in chat.replies()]
 
         def of_epoch(epoch: int) -> Examples:
-            return replies_to_learn(drawn(epoch), encoding)
+            return replies_to_learn(draw_replies(epoch), encoding)
 
-        replies = drawn(0)
+        replies = draw_replies(0)
         facts = {"conversations": len(chats.chats), "replies": len(replies), **split_facts(chats)}
         lesson = reply_lesson(replies, encoding, facts)
         return Lesson(lesson.examples, lesson.objective, facts, of_epoch=of_epoch if self.redraw else None)
 
 
-def scrambled(chats: Sequence[SelfChat], names: Sequence[str], random: np.random.Generator) -> list[SelfChat]:
+def scramble_names(
+    chats: Sequence[SelfChat], names: Sequence[str], random: np.random.Generator
+) -> list[SelfChat]:
     """Return each conversation under a name that is drawn uniformly from the given names.
 
     >>> chat = SelfChat("1", "Martha", "woman", ((), ()), ("Hi! My name is Martha.", "Hello martha!"))
-    >>> scrambled([chat], ["Bob", "Martha"], np.random.default_rng(0))[0].utterances
+    >>> scramble_names([chat], ["Bob", "Martha"], np.random.default_rng(0))[0].utterances
     ('Hi! My name is Bob.', 'Hello bob!')
     """
     found = []

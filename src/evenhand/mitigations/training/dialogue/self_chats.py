@@ -92,7 +92,7 @@ class SelfChats:
     @cached_property
     def chats(self) -> tuple[SelfChat, ...]:
         """Return the conversations of the training names."""
-        return self_chats_of(self.table(self.learned))
+        return self_chats_from_table(self.table(self.learned))
 
     def names(self) -> dict[str, list[str]]:
         """Return the names for training, validation and test, for the lineage."""
@@ -102,7 +102,7 @@ class SelfChats:
     def digest(self) -> str:
         """Return the SHA-256 (hex) of the conversations and of the division of names."""
         found = hashlib.sha256(json.dumps(self.names()).encode())
-        for chat in self_chats_of(self.frame):
+        for chat in self_chats_from_table(self.frame):
             found.update(json.dumps([chat.name, chat.gender, chat.personas, chat.utterances]).encode())
         return found.hexdigest()
 
@@ -157,7 +157,7 @@ def read_self_chats(path: Path) -> pl.DataFrame:
     return found.drop("row")
 
 
-def self_chats_of(frame: pl.DataFrame) -> tuple[SelfChat, ...]:
+def self_chats_from_table(frame: pl.DataFrame) -> tuple[SelfChat, ...]:
     """Return the conversations of a table (see `read_self_chats`), each up to the first utterance that failed."""
     chats = []
     grouped = frame.group_by("conversation", maintain_order=True).agg(
@@ -185,7 +185,7 @@ def split_names(frame: pl.DataFrame, seed: int) -> SelfChats:
 
     Of the names for tuning, a fifth of each gender is for validation. Raises DataError if there are too few names.
     """
-    listed = frame.group_by("name").agg(pl.col(*GROUPS).first(), *_split_of(frame)).sort("name")
+    listed = frame.group_by("name").agg(pl.col(*GROUPS).first(), *_split_column(frame)).sort("name")
     random = np.random.default_rng([seed, 4])
     told = SPLIT in listed.columns
     tune, test = [], list[str]()
@@ -195,10 +195,10 @@ def split_names(frame: pl.DataFrame, seed: int) -> SelfChats:
             test += part.filter(pl.col(SPLIT) == "test")["name"].to_list()
             tune.append(part.filter(pl.col(SPLIT).ne_missing("test"))["name"].to_list())
         else:
-            drawn = _drawn(random, names, TEST_SHARE)
+            drawn = _draw_names(random, names, TEST_SHARE)
             test += drawn
             tune.append([name for name in names if name not in set(drawn)])
-    watched = [name for names in tune for name in _drawn(random, names, WATCHED_SHARE)]
+    watched = [name for names in tune for name in _draw_names(random, names, WATCHED_SHARE)]
     learned = [name for names in tune for name in names if name not in set(watched)]
     if listed.height < FEWEST_NAMES or len(watched) < FEWEST_WATCHED or len(learned) < FEWEST_WATCHED:
         raise DataError(
@@ -217,7 +217,7 @@ def own_and_other(chats: SelfChats, seed: int) -> tuple[list[Reply], list[Reply]
     compared.
     """
     random = np.random.default_rng([seed, 5])
-    whole = self_chats_of(chats.table(chats.watched))
+    whole = self_chats_from_table(chats.table(chats.watched))
     gender = {chat.name: chat.gender for chat in whole}
     first, second, every = list[Reply](), list[Reply](), list[Reply]()
     for chat in whole:
@@ -269,11 +269,11 @@ def _from_run(path: Path) -> pl.DataFrame:
     return self_chats(directory, BENCHMARK if BENCHMARK in chats else chats[0])
 
 
-def _split_of(frame: pl.DataFrame) -> list[pl.Expr]:
+def _split_column(frame: pl.DataFrame) -> list[pl.Expr]:
     return [pl.col(SPLIT).first()] if SPLIT in frame.columns else []
 
 
-def _drawn(random: np.random.Generator, names: Sequence[str], share: float) -> list[str]:
+def _draw_names(random: np.random.Generator, names: Sequence[str], share: float) -> list[str]:
     """Return a random share of the names: at least one if there are two or more."""
     number = max(round(share * len(names)), 1) if len(names) > 1 else 0
     return [names[place] for place in sorted(random.permutation(len(names))[:number].tolist())]

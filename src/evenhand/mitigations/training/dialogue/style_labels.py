@@ -16,9 +16,9 @@ from evenhand.measures import HOLISTICBIAS
 from evenhand.mitigations.training.dialogue.labels import (
     NO_BIAS,
     check_quantile,
+    choose_threshold,
     labelled_lesson,
     over,
-    threshold_of,
 )
 from evenhand.mitigations.training.dialogue.styled_replies import StyledReplies, read_styled_replies
 from evenhand.mitigations.training.material import Encoding, Material
@@ -109,7 +109,7 @@ class StyleEquality:
         values = style_bias(
             held.styles[places], part["descriptor"].to_list(), part["template"].to_list(), self.alpha
         )
-        beta = threshold_of(values, self.beta, self.quantile)
+        beta = choose_threshold(values, self.beta, self.quantile)
         facts = {
             "descriptors": len(held.learned),
             "replies_parroting": held.parroted,

@@ -13,11 +13,11 @@ from evenhand.measures import MARTHA
 from evenhand.mitigations.training.dialogue.labels import (
     NO_BIAS,
     check_quantile,
+    choose_threshold,
     labelled_lesson,
     over,
-    threshold_of,
 )
-from evenhand.mitigations.training.dialogue.plain import OnSelfChats, chats_in, split_facts
+from evenhand.mitigations.training.dialogue.plain import OnSelfChats, require_self_chats, split_facts
 from evenhand.mitigations.training.dialogue.token_ratios import SMOOTHING, token_ratios
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
@@ -74,22 +74,22 @@ class TokenLabels(OnSelfChats):
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Return all replies of names with a gender, each after the label of its mean token bias."""
-        chats = chats_in(material)
+        chats = require_self_chats(material)
 
-        def cut(texts: list[str]) -> list[list[int]]:
+        def tokenize(texts: list[str]) -> list[list[int]]:
             ids: list[list[int]] = tokenizer(texts, add_special_tokens=False)["input_ids"]
             return ids
 
         ratios = token_ratios(
-            chats.table(chats.learned), cut, len(tokenizer), group="gender", smoothing=self.smoothing
+            chats.table(chats.learned), tokenize, len(tokenizer), group="gender", smoothing=self.smoothing
         )
         said = [(chat.gender, reply) for chat in chats.chats if chat.gender for reply in chat.replies()]
-        tokens = cut([reply.target for _, reply in said])
+        tokens = tokenize([reply.target for _, reply in said])
         means = np.array(
             [ratios.mean(gender, ids) for (gender, _), ids in zip(said, tokens, strict=True)],
             dtype=np.float64,
         )
-        threshold = threshold_of(means, self.threshold, self.quantile)
+        threshold = choose_threshold(means, self.threshold, self.quantile)
         facts = {
             **split_facts(chats),
             "threshold": threshold,

@@ -39,7 +39,7 @@ class TokenRatios:
     tokens: tuple[int, ...]
     counts: NDArray[np.int64]
 
-    def of(self, group: str) -> Floats:
+    def group_ratios(self, group: str) -> Floats:
         """Return the ratios of a group, (vocabulary,). Raise DataError for an unknown group."""
         if group not in self.groups:
             raise DataError(
@@ -57,7 +57,9 @@ class TokenRatios:
         >>> ratios.mean("woman", [0, 1])
         1.25
         """
-        return float(self.of(group)[np.asarray(tokens, dtype=np.int64)].mean()) if len(tokens) else 1.0
+        return (
+            float(self.group_ratios(group)[np.asarray(tokens, dtype=np.int64)].mean()) if len(tokens) else 1.0
+        )
 
     def weights(self) -> Floats:
         """Return the penalty of each token, max(0, ratio - 1), shape (groups, vocabulary)."""

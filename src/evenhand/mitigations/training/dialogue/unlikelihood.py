@@ -14,8 +14,8 @@ from evenhand.mitigations.training.dialogue.penalties import (
 )
 from evenhand.mitigations.training.dialogue.plain import (
     OnSelfChats,
-    chats_in,
     reply_lesson,
+    require_self_chats,
     split_facts,
 )
 from evenhand.mitigations.training.dialogue.token_ratios import SMOOTHING, TokenRatios, token_ratios
@@ -99,7 +99,7 @@ class UnlikelihoodOfTokens(OnSelfChats):
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Return all replies of names with a gender. Raise DataError if no token is overused."""
-        chats = chats_in(material)
+        chats = require_self_chats(material)
         cut, ends = reply_tokens(encoding)
         ratios = token_ratios(
             chats.table(chats.learned), cut, len(tokenizer), group="gender", smoothing=self.smoothing

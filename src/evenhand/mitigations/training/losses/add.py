@@ -85,5 +85,5 @@ class AttributeDistanceDebiasing(WeightedMethod):
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Return the unchanged texts, with the positions of attributes marked."""
-        examples, pairs, facts = attribute_examples(material, tokenizer, encoding, self.switched_on)
+        examples, pairs, facts = attribute_examples(material, tokenizer, encoding, self.enabled_quirks)
         return Lesson(examples, self.objective(EqualDistance(pairs)), facts)

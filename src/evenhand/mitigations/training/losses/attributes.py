@@ -13,13 +13,13 @@ import numpy as np
 from evenhand.mitigations.training.examples import Batch, Examples, Ints
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.terms import (
-    Encoded,
+    EncodedTexts,
     TermPairs,
     encode_with_places,
     occurrences,
     published_attributes,
     published_pairs,
-    tidy,
+    strip_pairs,
 )
 from evenhand.schema import DataError
 
@@ -55,7 +55,7 @@ def attribute_examples(
         pairs = published_pairs(tokenizer, material, "projection_targets")
         pieces = published_attributes(tokenizer, material)
     else:
-        pairs = TermPairs.of(tokenizer, tidy(material.pairs))
+        pairs = TermPairs.from_words(tokenizer, strip_pairs(material.pairs))
         words = [f" {attribute.replace('*', '').strip()}" for attribute in material.attributes]
         pieces = [tuple(tokenizer(word, add_special_tokens=False)["input_ids"]) for word in words]
     if quirks & set(QUIRKS):
@@ -74,7 +74,7 @@ def attribute_examples(
     return encoded.examples.with_marks(**{MARK: marks}), pairs, facts
 
 
-def marked_words(encoded: Encoded, attributes: Sequence[str]) -> list[Ints]:
+def marked_words(encoded: EncodedTexts, attributes: Sequence[str]) -> list[Ints]:
     """Mark every occurrence of an attribute as whole words, ignoring case."""
     rows: list[list[tuple[int, int]]] = [[] for _ in encoded.texts]
     for one in occurrences(encoded, attributes, any_case=True):

@@ -93,17 +93,17 @@ class NoProjection:
         import torch
 
         key = (weight.data_ptr(), weight._version)  # every step of the optimiser changes this key
-        if key not in self._known:
+        if key not in self._cached_tensors:
             halves = self.pairs.differences(weight.detach()) / 2
             _, values, rows = torch.linalg.svd(halves, full_matrices=False)
             explained = values.square().cumsum(0) / values.square().sum()
             enough = explained > 0.5 if "more-than-half" in self.quirks else explained >= 0.5
-            self._known.clear()
-            self._known[key] = rows[: int(enough.int().argmax()) + 1]
-        return self._known[key]
+            self._cached_tensors.clear()
+            self._cached_tensors[key] = rows[: int(enough.int().argmax()) + 1]
+        return self._cached_tensors[key]
 
     @cached_property
-    def _known(self) -> "dict[tuple[Any, ...], Tensor]":
+    def _cached_tensors(self) -> "dict[tuple[Any, ...], Tensor]":
         return {}
 
 
@@ -116,9 +116,9 @@ class HardDebiasing(WeightedMethod):
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Return the unchanged texts, with the positions of attributes marked."""
-        examples, pairs, facts = attribute_examples(material, tokenizer, encoding, self.switched_on)
+        examples, pairs, facts = attribute_examples(material, tokenizer, encoding, self.enabled_quirks)
         return Lesson(
             examples,
-            self.objective(NoProjection(pairs, self.switched_on)),
+            self.objective(NoProjection(pairs, self.enabled_quirks)),
             facts,
         )

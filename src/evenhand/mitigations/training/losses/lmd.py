@@ -23,13 +23,13 @@ from evenhand.mitigations.training.material import Encoding, Material, Pair
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.objective import Logits
 from evenhand.mitigations.training.terms import (
-    Encoded,
+    EncodedTexts,
     TermPairs,
     encode_with_places,
     occurrences,
     pairs_of_terms,
     published_pairs,
-    tidy,
+    strip_pairs,
 )
 from evenhand.schema import Card, DataError
 
@@ -102,7 +102,7 @@ class EqualLikelihood:
             ratios = logits.scale * (states @ self.pairs.differences(weight, bias).T)
         else:
             wide = weight if bias is None else torch.cat([weight, bias[:, None]], dim=1)
-            first, second = (logits.of(states @ vectors.T) for vectors in self.pairs.vectors(wide))
+            first, second = (logits.from_products(states @ vectors.T) for vectors in self.pairs.vectors(wide))
             ratios = first - second
         shares = self._shares.to(states)[combination] / divisor[:, None]
         return torch.dot(ratios.abs().flatten(), shares.flatten())
@@ -124,16 +124,16 @@ class LanguageModelDebiasing(WeightedMethod):
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """Return the unchanged texts, with the positions of terms marked."""
         encoded = encode_with_places(tokenizer, material.texts, encoding)
-        if "single-pieces" in self.switched_on:
+        if "single-pieces" in self.enabled_quirks:
             pairs = published_pairs(tokenizer, material, "lmd_targets")
             listed, held = len(pairs), held_pieces(encoded.examples.ids, pairs)
         else:
             terms = pairs_of_terms(material.pairs, capitals=True)
-            listed, (held, names) = len(tidy(material.pairs)), held_words(encoded, terms)
+            listed, (held, names) = len(strip_pairs(material.pairs)), held_words(encoded, terms)
             if not names:
                 raise _nothing(material)
-            pairs = TermPairs.of(tokenizer, names)
-        marks, shares = marked(encoded.examples.ids, held, len(pairs), listed, self.switched_on)
+            pairs = TermPairs.from_words(tokenizer, names)
+        marks, shares = mark_terms(encoded.examples.ids, held, len(pairs), listed, self.enabled_quirks)
         if not any(map(len, marks)):
             raise _nothing(material)
         objective = self.objective(EqualLikelihood(pairs, shares))
@@ -146,7 +146,7 @@ Held = list[tuple[int, int, int]]
 """Matches of one text: (first token, number of the pair, 0 or 1 for its T1 or T2)."""
 
 
-def held_words(encoded: Encoded, terms: Mapping[str, Sequence[Pair]]) -> tuple[list[Held], list[Pair]]:
+def held_words(encoded: EncodedTexts, terms: Mapping[str, Sequence[Pair]]) -> tuple[list[Held], list[Pair]]:
     """Find the positions of terms in each text as whole words, and number the pairs that contain them.
 
     terms: see `pairs_of_terms`. Returns the matches of each text, and the pairs by number.
@@ -179,7 +179,7 @@ def held_pieces(ids: Sequence[Ints], pairs: TermPairs) -> list[Held]:
     ]
 
 
-def marked(
+def mark_terms(
     ids: Sequence[Ints], held: Sequence[Held], pairs: int, listed: int, quirks: frozenset[str]
 ) -> tuple[list[Ints], NDArray[np.float32]]:
     """Return the marks of each text, and the shares to which they refer (see `EqualLikelihood`).

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 from evenhand.mitigations.training.examples import Batch
-from evenhand.mitigations.training.objective import Logits, hidden_and_logits, logits_of, token_losses
+from evenhand.mitigations.training.objective import Logits, hidden_and_logits, infer_logits, token_losses
 from evenhand.schema import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -75,7 +75,10 @@ class WeightedDebiasing:
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
         """Return the numbers of learned tokens and of occurrences."""
-        return {"lm": batch.learned, self.term.name: 1 if "summed" in self.quirks else self.term.size(batch)}
+        return {
+            "lm": batch.n_learned,
+            self.term.name: 1 if "summed" in self.quirks else self.term.size(batch),
+        }
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
         """Return both terms, from one pass."""
@@ -84,7 +87,7 @@ class WeightedDebiasing:
         seen = hidden_and_logits(model, batch)
         found = {"lm": token_losses(seen.logits, batch.labels)}
         if seen.head not in self._logits:  # determined once per model
-            self._logits[seen.head] = logits_of(seen)
+            self._logits[seen.head] = infer_logits(seen)
         weight, bias = seen.head.weight, getattr(seen.head, "bias", None)
         if "fixed-embeddings" in self.quirks:
             weight, bias = weight.detach(), None if bias is None else bias.detach()
@@ -123,14 +126,14 @@ class WeightedMethod:
                 raise unknown_name("quirk", name, self.QUIRKS)
 
     @property
-    def switched_on(self) -> frozenset[str]:
+    def enabled_quirks(self) -> frozenset[str]:
         """Return the enabled quirks: those that are named, or all."""
         return frozenset(self.QUIRKS if self.as_published else self.quirks)
 
     def parameters(self) -> dict[str, Any]:
         """Return the lambdas and the enabled quirks."""
-        return {**asdict(self), "quirks": sorted(self.switched_on)}
+        return {**asdict(self), "quirks": sorted(self.enabled_quirks)}
 
     def objective(self, term: LossTerm) -> WeightedDebiasing:
         """Return the objective: language modelling and a term, with this method's weights and quirks."""
-        return WeightedDebiasing(term, self.lm_weight, self.weight, self.switched_on)
+        return WeightedDebiasing(term, self.lm_weight, self.weight, self.enabled_quirks)

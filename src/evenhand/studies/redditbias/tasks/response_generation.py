@@ -84,7 +84,7 @@ class Responses:
 
     def sizes(self, batch: Batch) -> Mapping[str, float]:
         """Return the number of tokens of responses, including their end tokens."""
-        return {"response": batch.learned}
+        return {"response": batch.n_learned}
 
     def sums(self, model: Any, batch: Batch) -> Mapping[str, "Tensor"]:
         """Return the sum of their losses."""
