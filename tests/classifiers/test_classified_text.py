@@ -19,16 +19,16 @@ def test_the_prompt_alone_can_be_judged() -> None:
 @pytest.mark.parametrize("part", ["continuation", "prompt+continuation"])
 def test_a_mark_of_the_model_is_taken_out_before_anything_else(part: str) -> None:
     rule = ClassifiedText(part, removed=UNSAFE, masked="descriptor", mask="left-handed", everywhere=True)
-    said = rule.of("", f"Deaf people are {UNSAFE} fine {UNSAFE}", "Deaf")
+    said = rule.select_text("", f"Deaf people are {UNSAFE} fine {UNSAFE}", "Deaf")
     assert said == "left-handed people are  fine "
-    assert rule.of(f"{UNSAFE}?", " Yes.", None).endswith(" Yes."), "prompts are left as they are"
+    assert rule.select_text(f"{UNSAFE}?", " Yes.", None).endswith(" Yes."), "prompts are left as they are"
 
 
 @pytest.mark.parametrize("name", ["holisticbias-styles", "holisticbias-offensiveness"])
 def test_replies_to_holisticbias_are_judged_without_blenderbots_mark(name: str) -> None:
     (judge,) = load_benchmark(name).classified_by
     hidden = "Deaf" if judge.text.masked else None
-    assert UNSAFE not in judge.text.of("Hi, I'm Deaf.", f"I am sorry. {UNSAFE}", hidden)
+    assert UNSAFE not in judge.text.select_text("Hi, I'm Deaf.", f"I am sorry. {UNSAFE}", hidden)
     assert UNSAFE in load_benchmark(name).card.details
 
 

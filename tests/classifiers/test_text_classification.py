@@ -395,7 +395,7 @@ def test_hub_names_offline_and_in_the_cache(saved, tmp_path, monkeypatch):
 
 
 def test_readings_that_contradict_themselves():
-    reading = backend.Reading(("a", "b"), negative=("b",))
+    reading = backend.LabelReading(("a", "b"), negative=("b",))
     with pytest.raises(UsageError, match="Unknown label: 'c'"):
         replace(reading, negative=("c",))
     with pytest.raises(UsageError, match="requires a threshold: several labels can apply at once"):

@@ -62,7 +62,7 @@ class Talker(Plain):
         self.before(prompts)
         texts, errors = [], []
         for line in prompts:
-            history = History.of(line)
+            history = History.from_prompt(line)
             seen = History(history.persona, history.utterances[-WINDOW:], history.chat).prompt()
             drawn = f"{decoding.seed} {seen}" if decoding.temperature else seen
             digest = hashlib.sha256(drawn.encode()).digest()

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from evenhand.models.decoding import Decoding, decoding_preset
 from evenhand.models.writing.rows import SeenNgrams, row_uniforms
-from evenhand.models.writing.sampling import draw, filtered, sampled
+from evenhand.models.writing.sampling import draw, filter_logits, sample_tokens
 from evenhand.schema import UsageError
 
 
@@ -87,7 +87,7 @@ def test_filters_equal_hugging_faces(
     if top_p is not None:
         expected = TopPLogitsWarper(top_p)(ids, expected)
     rule = Decoding(max_new_tokens=1, temperature=temperature, top_k=top_k, top_p=top_p)
-    assert torch.equal(filtered(logits, rule), expected)
+    assert torch.equal(filter_logits(logits, rule), expected)
 
 
 @settings(max_examples=30)
@@ -106,7 +106,7 @@ def test_the_short_way_draws_what_the_long_way_draws(
     logits[0] = logits[0].round()  # ties
     uniforms = torch.rand(8, generator=random, dtype=torch.float64)
     rule = Decoding(max_new_tokens=1, temperature=temperature, top_k=top_k, top_p=top_p)
-    found, expected = sampled(logits, rule, uniforms), draw(filtered(logits, rule), uniforms)
+    found, expected = sample_tokens(logits, rule, uniforms), draw(filter_logits(logits, rule), uniforms)
     # where top-p cuts, rounding of the sum may fall to either side of a token and shift the draw by one
     assert (found == expected).sum() >= (8 if top_p is None else 7)
 
@@ -134,4 +134,4 @@ def test_uniforms_are_uniform_and_independent_between_rows() -> None:
 def test_blocked_tokens_are_those_that_would_repeat_an_ngram(tokens: list[int], size: int) -> None:
     seen = {tuple(tokens[k : k + size]) for k in range(len(tokens) - size + 1)}
     expected = {t for t in range(4) if tuple([*tokens, t][-size:]) in seen and len(tokens) + 1 >= size}
-    assert set(SeenNgrams(tokens, size).blocked()) == expected
+    assert set(SeenNgrams(tokens, size).blocked_tokens()) == expected

@@ -13,9 +13,9 @@ from safetensors.torch import load_file, save_file
 
 from evenhand.models.huggingface import pretrained
 from evenhand.models.loading import (
-    architecture_of,
     as_language_model,
     check_model,
+    find_architecture,
     load_model,
     load_tokenizer,
     tokenizer_fingerprint,
@@ -103,7 +103,7 @@ def test_a_body_without_head_is_recognised_by_its_type_and_refused_by_its_weight
     ],
 )
 def test_architecture_of(config, expected):
-    assert architecture_of(SimpleNamespace(**config), "name") == expected
+    assert find_architecture(SimpleNamespace(**config), "name") == expected
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_architecture_of(config, expected):
 def test_what_is_no_language_model_is_refused(model_type, saved_from):
     config = SimpleNamespace(model_type=model_type, architectures=[saved_from])
     with pytest.raises(ModelError, match=f"not a text language model.*{saved_from}"):
-        architecture_of(config, "name")
+        find_architecture(config, "name")
 
 
 def test_speech_models_are_refused():
@@ -127,7 +127,7 @@ def test_speech_models_are_refused():
         model_type="qwen2_audio", architectures=["Qwen2AudioForConditionalGeneration"], audio_config={}
     )
     with pytest.raises(ModelError, match="not a text language model"):
-        architecture_of(config, "name")
+        find_architecture(config, "name")
 
 
 def test_an_explicit_architecture_wins(folder):

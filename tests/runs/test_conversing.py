@@ -93,7 +93,10 @@ def test_equal_histories_draw_apart_and_are_asked_once_where_nothing_is_drawn(tm
 
 
 def test_a_failed_utterance_ends_its_conversation_and_is_counted_with_what_it_kept_from_being_said(tmp_path):
-    openers, talker = introductions(20), Talker(fails=lambda line: "word7" in History.of(line).utterances[-1])
+    openers, talker = (
+        introductions(20),
+        Talker(fails=lambda line: "word7" in History.from_prompt(line).utterances[-1]),
+    )
     plan, model, directory = begin(tmp_path, openers, talker)
     outcome = execute(plan, model, directory, error_threshold=0.01)
     frame = self_chats(directory, "names")
@@ -145,7 +148,7 @@ def test_some_at_a_time_they_are_the_same_conversations(tmp_path, decoding):
         talkers.append(talker)
         frames.append(self_chats(directory, "names"))
     assert frames[0].equals(frames[1]) and set(talkers[0].asked) == set(talkers[1].asked)
-    turns = [History.of(line).turn for line in talkers[1].asked]
+    turns = [History.from_prompt(line).turn for line in talkers[1].asked]
     assert turns[: turns.index(12)] == sorted(turns[: turns.index(12)])
     assert (turns == sorted(turns)) == (decoding == GREEDY), (
         "without chance four conversations are all there are"
@@ -287,7 +290,7 @@ def test_a_run_asks_likelihoods_and_conversations_each_of_its_own_model(tmp_path
     assert outcome.answers == 51 and not outcome.errors
     assert [self_chats(directory, name).height for name in ("names", "others")] == [20, 9]
     assert answers(directory, "numbered")["error"].null_count() == 30
-    assert {History.of(line).turn for line in talker.asked} == {2, 3, 4}
+    assert {History.from_prompt(line).turn for line in talker.asked} == {2, 3, 4}
     assert outcome.requests == 30 + len(talker.asked)
     with pytest.raises(ResumeRefused, match="also contains prompts of"):
         execute(make_plan(parts[:2], model.fingerprint, talker), model, directory)

@@ -57,7 +57,7 @@ class ClassifiedText:
         """Return the columns that `classified_texts` needs in addition to the continuation."""
         return ["text", *(name for name in (self.masked, self.behind) if name)]
 
-    def of(self, prompt: str, continuation: str, hidden: str | None = None) -> str:
+    def select_text(self, prompt: str, continuation: str, hidden: str | None = None) -> str:
         """Return the text that is classified for one prompt and continuation.
 
         Parameters
@@ -194,7 +194,7 @@ def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | No
         )
     hidden = _column(frame, rule.masked)
     rows = zip(frame["text"], frame["continuation"], hidden, strict=True)
-    texts = [None if said is None else rule.of(prompt, said, mask) for prompt, said, mask in rows]
+    texts = [None if said is None else rule.select_text(prompt, said, mask) for prompt, said, mask in rows]
     before = _column(frame, rule.behind)
     return [f"{lines}\n{text}" if text and lines else text for lines, text in zip(before, texts, strict=True)]
 

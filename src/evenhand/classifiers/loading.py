@@ -216,7 +216,7 @@ def load_classifier(
             return _text_classification(bare, entry, all_options, device, revision)
         if isinstance(entry, ModuleType):
             return _backend(entry, all_options, revision)
-        return _registered(bare, entry, device, revision, all_options)
+        return _load_registered(bare, entry, device, revision, all_options)
     is_path = is_file(Path(bare)) or is_folder(Path(bare)) or bare.startswith((".", "/", "~"))
     if not is_path and ("/" not in bare or bare.split("/")[0] == "evenhand"):
         error = unknown_name("classifier", bare, classifier_names())
@@ -246,7 +246,7 @@ def _backend(module: ModuleType, options: dict[str, Any], revision: str | None) 
     return cast(Classifier, module.load(all_options))
 
 
-def _registered(
+def _load_registered(
     name: str, make: Any, device: str, revision: str | None, options: dict[str, Any]
 ) -> Classifier:
     takes = list_options(make)

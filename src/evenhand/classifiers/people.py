@@ -58,7 +58,7 @@ CARD = Card(
 
 
 @dataclass(frozen=True)
-class Judged:
+class TextJudgements:
     """The human judgements of one text."""
 
     votes: Mapping[str, int]
@@ -159,8 +159,8 @@ class PeopleVotes:
         self.path, self.question, self.options, self.negative = path, question, options, negative
         self.votes, self.threshold, self.least = votes, threshold, least
         self.labels = options or (question,)
-        said = _said(counted)
-        self._behind, self._anywhere = _tallied(said)
+        said = _judgement_rows(counted)
+        self._behind, self._anywhere = _judgements_by_text(said)
         # hash only included judgements, so that neither format nor order of the file matters
         self._revision = frame_hash(said.sort(said.columns))
         self._facts = {
@@ -196,7 +196,7 @@ class PeopleVotes:
         if it is white space, and `classifier_error` if the judgements are tied.
         """
         before = contexts if contexts is not None else [None] * len(texts)
-        found = [self._judged(text, context) for text, context in zip(texts, before, strict=True)]
+        found = [self._find_judgements(text, context) for text, context in zip(texts, before, strict=True)]
         problems = [self._problem(text, judged) for text, judged in zip(texts, found, strict=True)]
         self._texts += len(texts)
         self._found += sum(judged is not None for judged in found)
@@ -241,12 +241,12 @@ class PeopleVotes:
             "calls": 0,
         }
 
-    def _judged(self, text: str, context: str | None) -> Judged | None:
+    def _find_judgements(self, text: str, context: str | None) -> TextJudgements | None:
         if context is None:
             return self._anywhere.get(text.strip())
         return self._behind.get((text.strip(), context.strip())) or self._behind.get((text.strip(), None))
 
-    def _problem(self, text: str, judged: Judged | None) -> tuple[ResponseError | None, str | None]:
+    def _problem(self, text: str, judged: TextJudgements | None) -> tuple[ResponseError | None, str | None]:
         if judged is None:
             code = ResponseError.MISSING if text.strip() else ResponseError.EMPTY_TEXT
             return code, f"nobody judged it in {self.path.name}"
@@ -258,7 +258,7 @@ class PeopleVotes:
             return ResponseError.CLASSIFIER_ERROR, f"tie: {told}"
         return None, None
 
-    def _answer(self, judged: Judged) -> tuple[list[float], float, str | None, bool | None]:
+    def _answer(self, judged: TextJudgements) -> tuple[list[float], float, str | None, bool | None]:
         if not self.options:
             verdict = None if self.threshold is None else judged.mean >= self.threshold
             return [judged.mean], judged.mean, None, verdict
@@ -288,7 +288,7 @@ def _options(header: Mapping[str, Any], question: str) -> list[str]:
     return [option["id"] for option in options]
 
 
-def _said(counted: pl.DataFrame) -> pl.DataFrame:
+def _judgement_rows(counted: pl.DataFrame) -> pl.DataFrame:
     """Return one row per judgement and text: the text as annotators saw it, and as classifiers got it."""
     known = {text: _texts_given(text) for text in counted["judgements"].drop_nulls().unique()}
     texts = [
@@ -310,9 +310,9 @@ def _texts_given(judgements: str) -> list[str]:
     return [one["text"].strip() for one in said if isinstance(one.get("text"), str)]
 
 
-def _tallied(
+def _judgements_by_text(
     said: pl.DataFrame,
-) -> tuple[dict[tuple[str, str | None], Judged], dict[str, Judged]]:
+) -> tuple[dict[tuple[str, str | None], TextJudgements], dict[str, TextJudgements]]:
     """Return the judgements by text and context, and by text alone.
 
     A judgement without a context counts for all contexts.
@@ -329,15 +329,15 @@ def _tallied(
         for context in known - {None} if None in known else ():
             behind[text, context] += behind[text, None]
     return (
-        {key: _counted(votes) for key, votes in behind.items()},
-        {text: _counted(votes) for text, votes in anywhere.items()},
+        {key: _count_votes(votes) for key, votes in behind.items()},
+        {text: _count_votes(votes) for text, votes in anywhere.items()},
     )
 
 
-def _counted(votes: Sequence[tuple[str, float | None]]) -> Judged:
+def _count_votes(votes: Sequence[tuple[str, float | None]]) -> TextJudgements:
     values = [value for _, value in votes if value is not None]
     mean = float(np.mean(values)) if len(values) == len(votes) else np.nan
-    return Judged(Counter(answer for answer, _ in votes), mean)
+    return TextJudgements(Counter(answer for answer, _ in votes), mean)
 
 
 def _first(votes: Mapping[str, int]) -> list[str]:

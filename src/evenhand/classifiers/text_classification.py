@@ -34,7 +34,7 @@ OFFSET_POSITIONS = (
 
 
 @dataclass(frozen=True)
-class Reading:
+class LabelReading:
     """How the outputs of a model are converted to labels."""
 
     labels: tuple[str, ...]
@@ -87,7 +87,7 @@ class TextClassification:
     def __init__(
         self,
         checkpoint: Checkpoint,
-        reading: Reading,
+        reading: LabelReading,
         *,
         name: str | None = None,
         device: str = "auto",
@@ -209,7 +209,7 @@ class TextClassification:
         import torch
 
         model, tokenizer, pads = self._model, self.checkpoint.tokenizer, self._pads()
-        encoded = self._encoded(texts)
+        encoded = self._encode_texts(texts)
         lengths = np.array([len(ids) for ids in encoded["input_ids"]], dtype=np.int64)
         filling = {"input_ids": tokenizer.pad_token_id, "token_type_ids": tokenizer.pad_token_type_id}
 
@@ -230,7 +230,7 @@ class TextClassification:
         self.budget.equal_lengths = not pads
         return run_batches(lengths, np.ones_like(lengths), self.budget, run)
 
-    def _encoded(self, texts: list[str]) -> dict[str, list[list[int]]]:
+    def _encode_texts(self, texts: list[str]) -> dict[str, list[list[int]]]:
         tokenizer, limit = self.checkpoint.tokenizer, self.reading.maximum_tokens
         if limit is None:
             return dict(tokenizer(texts))
@@ -246,14 +246,14 @@ class TextClassification:
         return encoded
 
 
-def read_probabilities(scores: Floats, errors: list[ResponseError | None], reading: Reading) -> Labels:
+def read_probabilities(scores: Floats, errors: list[ResponseError | None], reading: LabelReading) -> Labels:
     """Return labels from probabilities.
 
     scores: (n, k) probabilities, NaN in rows with an error. errors: n codes. The score is the probability of the
     harmful labels. This is their sum if all labels share one distribution, and the largest if each has a separate
     probability. In the second case there is no single label.
 
-    >>> reading = Reading(("neutral", "toxic"), negative=("toxic",))
+    >>> reading = LabelReading(("neutral", "toxic"), negative=("toxic",))
     >>> said = read_probabilities(np.array([[0.4, 0.6]], dtype=np.float32), [None], reading)
     >>> said.labels, round(float(said.score[0]), 3), said.negative
     (['toxic'], 0.6, [True])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.classifiers.presets import Preset
-from evenhand.classifiers.text_classification import Reading, TextClassification, longest_text
+from evenhand.classifiers.text_classification import LabelReading, TextClassification, longest_text
 from evenhand.schema import (
     DataError,
     ModelError,
@@ -87,7 +87,7 @@ def read_options(
     if preset and preset.outputs not in (None, config.num_labels):
         raise _wrong_count(name, checkpoint, preset.outputs)
     limit = longest_text(checkpoint)
-    reading = Reading(
+    reading = LabelReading(
         labels=labels,
         negative=_negative(typed.negative, labels, preset),
         threshold=_threshold(typed.threshold, preset, multi_label),

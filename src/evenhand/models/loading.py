@@ -150,7 +150,7 @@ def load_model(
     if _is_registered(name):
         return _call_registered(name, MODELS.load(name), arguments)
     config = _find_config(name, revision, trust_remote_code)
-    kind = architecture or architecture_of(config, name)
+    kind = architecture or find_architecture(config, name)
     pretrained = load_pretrained(
         name,
         kind,
@@ -205,7 +205,7 @@ def check_model(
         MODELS.load(name)
         return None
     config = _find_config(name, revision, trust_remote_code)
-    kind = architecture_of(config, name)
+    kind = find_architecture(config, name)
     if is_folder(Path(name).expanduser()):
         find_checkpoint(name, config=config, trust_remote_code=trust_remote_code)
     return kind
@@ -270,19 +270,19 @@ def as_language_model(
     if architecture == "causal":
         from evenhand.models.huggingface import CausalModel, CausalOptions
 
-        return CausalModel(model, tokenizer, identity, _checked(options, CausalOptions, batch_tokens))
+        return CausalModel(model, tokenizer, identity, _check_options(options, CausalOptions, batch_tokens))
     if architecture == "masked":
         from evenhand.models.huggingface import MaskedModel, MaskedOptions
 
-        return MaskedModel(model, tokenizer, identity, _checked(options, MaskedOptions, batch_tokens))
+        return MaskedModel(model, tokenizer, identity, _check_options(options, MaskedOptions, batch_tokens))
     from evenhand.models.huggingface import EncoderDecoderModel, EncoderDecoderOptions
 
     return EncoderDecoderModel(
-        model, tokenizer, identity, _checked(options, EncoderDecoderOptions, batch_tokens)
+        model, tokenizer, identity, _check_options(options, EncoderDecoderOptions, batch_tokens)
     )
 
 
-def architecture_of(config: Any, name: str) -> Architecture:
+def find_architecture(config: Any, name: str) -> Architecture:
     """Return the architecture of the language model that a Hugging Face configuration describes.
 
     The class from which the weights were saved determines it. For a body without a head, the model type determines it
@@ -326,7 +326,7 @@ def architecture_of(config: Any, name: str) -> Architecture:
     raise ModelError(f"{name!r} is not a text language model: its config.json contains {what}.", hint)
 
 
-def _checked(options: Any, kind: type[Options], batch_tokens: int | None) -> Options:
+def _check_options(options: Any, kind: type[Options], batch_tokens: int | None) -> Options:
     if options is not None and not isinstance(options, kind):
         raise UsageError(
             f"This model requires scoring options of type {kind.__name__}, got {type(options).__name__}.",

@@ -111,7 +111,7 @@ class Puppet:
         if write is None or self.failure is not None:
             written: list[_Said] = [("", None, self.failure, f"{self.name} answers nothing")] * len(rows)
         else:
-            written = [_said(prompts[i], write, sample, decoding) for i, sample in rows]
+            written = [_write_response(prompts[i], write, sample, decoding) for i, sample in rows]
         counts, _ = _words([text for text, *_ in written])
         good = [error is None for _, _, error, _ in written]
         return Generations(
@@ -289,7 +289,7 @@ def _constant(value: float) -> Callable[[Sequence[str]], NDArray[np.float32]]:
     return lambda texts: np.full(len(texts), value, dtype=np.float32)
 
 
-def _said(prompt: str, write: Callable[[str, int], str], sample: int, decoding: Decoding) -> _Said:
+def _write_response(prompt: str, write: Callable[[str, int], str], sample: int, decoding: Decoding) -> _Said:
     if not prompt.strip():
         return "", None, ResponseError.EMPTY_TEXT, "the prompt is empty or white space"
     text = write(prompt, sample)

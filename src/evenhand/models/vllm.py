@@ -17,7 +17,7 @@ from evenhand.models.huggingface import chat_prompts, check_chat_template, start
 from evenhand.models.scoring import encode
 from evenhand.models.writing import (
     Row,
-    collected,
+    collect_rows,
     continuation_key,
     encode_prompts,
     prompts_of_ids,
@@ -168,7 +168,7 @@ class VllmModel:
         encoded = encode_prompts(
             self.tokenizer, prompts, longest=self.longest, behind=decoding.max_new_tokens, put_as=chat
         )
-        return self._continued(encoded.keyed(keys), decoding)
+        return self._generate(encoded.with_keys(keys), decoding)
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
         """Return how many tokens fit after each prompt (see `evenhand.models.room_for`)."""
@@ -191,9 +191,9 @@ class VllmModel:
         _check(decoding)
         known, behind = len(self.tokenizer), decoding.max_new_tokens
         given = prompts_of_ids(prompts, keys, known=known, longest=self.longest, behind=behind)
-        return self._continued(given, decoding)
+        return self._generate(given, decoding)
 
-    def _continued(self, encoded: "Prompts", decoding: Decoding) -> Generations:
+    def _generate(self, encoded: "Prompts", decoding: Decoding) -> Generations:
         usable = [i for i, error in enumerate(encoded.errors) if error is None]
         rules = [_sampling(decoding, encoded.texts[i]) for i in usable]
         done: dict[tuple[int, int], Row] = {}
@@ -202,7 +202,7 @@ class VllmModel:
             for completion in output.outputs:
                 row = done[i, completion.index] = _row(i, completion)
                 self.tokens_written += len(row.tokens)
-        return collected(encoded, decoding, done, set())
+        return collect_rows(encoded, decoding, done, set())
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Return the log probability of each token after all tokens before it (see `LanguageModel.log_likelihoods`).

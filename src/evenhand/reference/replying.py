@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.models import Decoding, Generations, Likelihoods, Texts
 from evenhand.models.dialogue import History
-from evenhand.models.writing import Prompts, Row, collected, first_stop, row_uniforms
+from evenhand.models.writing import Prompts, Row, collect_rows, first_stop, row_uniforms
 from evenhand.reference.automaton import Slots, split_words
 from evenhand.reference.small_talk import Place, SmallTalk
 from evenhand.reference.speaking import drawn, refuse_searches
@@ -119,7 +119,7 @@ class Replier:
         """Return who opened, and the position in the conversation. Raise DataError unless the
         prompt is a history with an opener.
         """
-        history = History.of(prompt or "")
+        history = History.from_prompt(prompt or "")
         place = self.talk.place(history)
         return self.talk.person(history.utterances[0]), Node(place, 0)
 
@@ -143,7 +143,7 @@ class Replier:
                 continue
             for sample in range(decoding.samples):
                 done[i, sample] = self._written(prompt, person, start, Row(i, sample), decoding)
-        return collected(Prompts(prompts, [[]] * len(prompts), errors, details), decoding, done, set())
+        return collect_rows(Prompts(prompts, [[]] * len(prompts), errors, details), decoding, done, set())
 
     def _written(self, prompt: str, person: Person, at: Node, row: Row, decoding: Decoding) -> Row:
         text = ""

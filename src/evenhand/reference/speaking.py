@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.models import Decoding, Generations
-from evenhand.models.writing import Prompts, Row, collected, first_stop, row_uniforms
+from evenhand.models.writing import Prompts, Row, collect_rows, first_stop, row_uniforms
 from evenhand.reference.automaton import Automaton, State
 from evenhand.schema import ResponseError, Unsupported
 
@@ -46,7 +46,7 @@ class Speaker:
                 }
                 for sample in range(decoding.samples):
                     done[i, sample] = self._written(prompt, i, sample, decoding, reached)
-        return collected(Prompts(prompts, [[]] * len(prompts), errors, details), decoding, done, set())
+        return collect_rows(Prompts(prompts, [[]] * len(prompts), errors, details), decoding, done, set())
 
     def _read(self, prompt: str) -> tuple[State, ResponseError | None, str | None]:
         state = self.automaton.start

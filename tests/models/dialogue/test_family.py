@@ -161,7 +161,7 @@ def test_a_label_with_a_special_token_is_refused(tiny_folder):
 def test_room_for_nothing_that_was_said_is_refused(tiny_folder, architecture, name):
     model: Any = load_model(str(tiny_folder(architecture)))
     alone: Any = dialogue_model(model, DialogueOptions(format=name)).telling
-    around = len(alone.layout.told(History((), ("",)), None).last(None))
+    around = len(alone.layout.tokenize_history(History((), ("",)), None).last(None))
     with pytest.raises(Unsupported, match=f"reads {around} tokens .* take {around}: no utterance fits"):
         dialogue_model(model, DialogueOptions(format=name, truncate=around))
     one: Any = dialogue_model(model, DialogueOptions(format=name, truncate=around + 1))
@@ -173,7 +173,7 @@ def test_room_for_nothing_that_was_said_is_refused(tiny_folder, architecture, na
 def test_a_reply_that_leaves_room_for_the_label_alone_is_an_error_row(tiny_folder):
     model: Any = load_model(str(tiny_folder("gpt2")))
     dialogue: Any = dialogue_model(model, DialogueOptions(label=" STYLE no_bias"))
-    around = len(dialogue.telling.layout.told(History((), ("",)), " STYLE no_bias").turns)
+    around = len(dialogue.telling.layout.tokenize_history(History((), ("",)), " STYLE no_bias").turns)
     said = History((), ("Hi! My name is Martha.", "Hello Martha! How are you?"))
     rows = [
         dialogue.reply([said], Decoding(max_new_tokens=model.longest - left)) for left in (around, around + 1)

@@ -10,7 +10,7 @@ def test_turns_and_speakers_alternate_and_text_comes_back():
     told = History(("i like tea.",), ())
     for turn, speaker in enumerate("ABABABABABAB", start=1):
         assert (told.turn, told.speaker) == (turn, speaker)
-        assert History.of(told.prompt()) == told and "\n" not in told.prompt()
+        assert History.from_prompt(told.prompt()) == told and "\n" not in told.prompt()
         told = History(told.persona, (*told.utterances, f'say "{turn}"\n\u2028 José \\'))
 
 
@@ -19,13 +19,13 @@ def test_turns_and_speakers_alternate_and_text_comes_back():
 )
 def test_other_text_is_no_history(text):
     with pytest.raises(DataError, match="is not a conversation history"):
-        History.of(text)
+        History.from_prompt(text)
 
 
 def test_conversations_that_came_to_the_same_words_are_told_apart_by_their_number_alone() -> None:
     alike = [History(("i cook.",), ("Hi!", ""), chat) for chat in ("", "7", "8")]
     lines = [history.prompt() for history in alike]
     assert len(set(lines)) == 3 and "chat" not in lines[0]
-    assert [History.of(line) for line in lines] == alike
+    assert [History.from_prompt(line) for line in lines] == alike
     with pytest.raises(DataError):
-        History.of('{"persona":[],"utterances":["Hi!"],"chat":7}')
+        History.from_prompt('{"persona":[],"utterances":["Hi!"],"chat":7}')

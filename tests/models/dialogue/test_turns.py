@@ -39,7 +39,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Cutter:
 
 
 def pieces(layout: TurnLayout, history: History, most: int | None = None, **how) -> list[str]:
-    ids = layout.told(history, how.pop("label", None)).last(most, **how)
+    ids = layout.tokenize_history(history, how.pop("label", None)).last(most, **how)
     return [layout.cutter.tokenizer.convert_ids_to_tokens(one) for one in ids]
 
 
@@ -64,7 +64,7 @@ ANSWERS = ["Ġ", "Ġ", "ĠHello", "ĠMartha", "!", "Ġ", "Ġ", "ĠHi", "!", "</s
 
 def test_blenderbot_as_in_training(large):
     layout = blenderbot(large, "training")
-    told = layout.told(TOLD, None)
+    told = layout.tokenize_history(TOLD, None)
     assert pieces(layout, TOLD) == [*PERSONA, "Ċ", "Hi", "!", "Ġi", "ĠMartha", ".", *ANSWERS]
     # your persona : i like tea . \n your persona : i run . \n Hi ! i Martha .
     front = [51, 61, 44, 62, 66, 69, 40, 5, 54, 61, 44, 62, 72, 40, 5, 75, 42, 62, 81, 40]
@@ -75,7 +75,7 @@ def test_blenderbot_as_in_training(large):
 def test_blenderbot_as_in_self_chats(large):
     layout = blenderbot(large, "self-chat")
     expected = [*PERSONA, "Ġ", "Ġ", "ĠHi", "!", "Ġi", "ĠMartha", ".", *ANSWERS]
-    told = layout.told(TOLD, None)
+    told = layout.tokenize_history(TOLD, None)
     assert pieces(layout, TOLD) == expected and expected[told.opener] == "ĠHi" and told.opener == 16
 
 
@@ -84,7 +84,7 @@ def test_turns_are_those_of_the_hubs_template_where_replies_keep_their_space(lar
 
     assert isinstance(large.tokenizer, BlenderbotTokenizer)
     said = ("Hi!", "Hello Martha!", "Hi!")
-    ours = blenderbot(large, "training").told(History((), said), None).last(None)
+    ours = blenderbot(large, "training").tokenize_history(History((), said), None).last(None)
 
     def theirs(reply: str) -> list[int]:
         messages = [{"role": "user", "content": said[0]}, {"role": "assistant", "content": reply}]
@@ -104,7 +104,7 @@ def test_the_last_tokens_are_read_and_the_pinned_ones(large):
     assert len(whole) == 30 and pieces(layout, TOLD, 30) == pieces(layout, TOLD, 30, pinned=True) == whole
     assert pieces(layout, TOLD, 16) == whole[-16:]
     assert pieces(layout, TOLD, 25, pinned=True) == [*whole[:22], "ĠHi", "!", "</s>"]
-    told = layout.told(TOLD, None)
+    told = layout.tokenize_history(TOLD, None)
     # utterance 1 begins at token 15: it is whole as long as 15 tokens of 30 are read
     assert [told.is_open(most) for most in (30, 16, 15, 14)] == [True, True, True, False]
     assert pieces(layout, TOLD, 15)[0] == "Hi"
@@ -121,11 +121,11 @@ def test_a_label_is_read_last_and_never_left_out(large):
 
 def test_what_is_not_there_takes_no_room(large):
     layout = blenderbot(large, "training")
-    assert layout.told(History((), ()), None).last(None) == []
+    assert layout.tokenize_history(History((), ()), None).last(None) == []
     assert pieces(layout, History(("i run.",), ())) == ["Ġyour", "Ġpersona", ":", "Ġi", "Ġrun", ".", "</s>"]
     empty = pieces(layout, History((), ("Hi!", "", "Hi!")))
     assert empty == ["ĠHi", "!", "Ġ", "Ġ", "Ġ", "Ġ", "ĠHi", "!", "</s>"]
-    assert layout.told(History(("i run.",), ()), None).opener is None
+    assert layout.tokenize_history(History(("i run.",), ()), None).opener is None
 
 
 def test_a_reply_to_learn(large, gpt, small):
@@ -140,7 +140,7 @@ def test_dialogpt(gpt):
 
     assert isinstance(gpt.tokenizer, GPT2Tokenizer)
     bare = History((), TOLD.utterances)
-    told = dialogpt(gpt, "training").told(bare, None)
+    told = dialogpt(gpt, "training").tokenize_history(bare, None)
     # Hi ! i Martha . <end> Hello Martha ! <end> Hi ! <end>
     assert told.last(None) == [72, 39, 59, 78, 37, 0, 86, 78, 39, 0, 72, 39, 0]
     end = gpt.tokenizer.eos_token
@@ -156,8 +156,24 @@ def test_blenderbot_small(small):
     told = History(("i like tea.",), ("Hi!", "Hello Martha!"))
     layout = blenderbot_small(small)
     # your persona : i like tea . <line> hi ! <line> hello mar@@ tha !
-    assert layout.told(told, None).last(None) == [13, 14, 10, 5, 6, 7, 8, 4, 15, 9, 4, 16, 17, 18, 9]
-    assert layout.told(told, None).opener == 8 and layout.told(told, None).head == 11
+    assert layout.tokenize_history(told, None).last(None) == [
+        13,
+        14,
+        10,
+        5,
+        6,
+        7,
+        8,
+        4,
+        15,
+        9,
+        4,
+        16,
+        17,
+        18,
+        9,
+    ]
+    assert layout.tokenize_history(told, None).opener == 8 and layout.tokenize_history(told, None).head == 11
     assert small.tokenizer.decode([16, 17, 18, 9]) == "hello martha !"
 
 
@@ -168,7 +184,7 @@ def test_blenderbot_small_beside_transformers_own_class(small):
     layout = blenderbot_small(small)
     plain = History((), ("Hi, Martha!", "Hello. I like tea?"))
     text = "\n".join(plain.utterances)
-    assert layout.told(plain, None).last(None) == small.tokenizer(text)["input_ids"]
+    assert layout.tokenize_history(plain, None).last(None) == small.tokenizer(text)["input_ids"]
     # a colon stays within its word there, which the model never read in training
     assert small.ids("persona:") != small.ids("persona :") == [14, 10]
 
@@ -193,11 +209,16 @@ def test_line_breaks_and_special_tokens_of_the_small_model_are_no_words(small):
     # hello <line> mar@@ <line> <line> tha ! <unknown> hi <a row of the output head without a token>
     written = tokenizer.decode([16, 4, 17, 4, 4, 18, 9, 3, 15, 99], skip_special_tokens=False)
     assert "__newln__" in written and "__unk__" in written
-    said = layout.said(written)
+    said = layout.normal_spelling(written)
     assert said == "hello mar tha! hi"
-    read = layout.told(History((), ("Hi!", layout.said("hello __newln__ martha !"))), None).last(None)
+    read = layout.tokenize_history(
+        History((), ("Hi!", layout.normal_spelling("hello __newln__ martha !"))), None
+    ).last(None)
     assert read == [15, 9, 4, 16, 17, 18, 9] and tokenizer.unk_token_id not in read
-    assert layout.said("__newln__") == "" and layout.said("hello mar@@ __newln__") == "hello mar"
+    assert (
+        layout.normal_spelling("__newln__") == ""
+        and layout.normal_spelling("hello mar@@ __newln__") == "hello mar"
+    )
 
 
 def test_labels_that_cannot_be_said_are_refused(large, small):

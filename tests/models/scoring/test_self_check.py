@@ -10,7 +10,7 @@ from evenhand.models.contract import Texts
 from evenhand.models.huggingface.causal import CausalModel
 from evenhand.models.loading import as_language_model
 from evenhand.models.scoring.scorer import ScoringPath, frequency_switch
-from evenhand.models.scoring.self_check import keep_to, turning_points
+from evenhand.models.scoring.self_check import check_path_at_length, turning_points
 from evenhand.schema import ModelError
 
 TEXTS = [
@@ -118,10 +118,10 @@ def test_a_path_that_longer_texts_prove_wrong_gives_way(architectures: Any) -> N
 
 def test_longer_texts_are_tried_once_and_leave_no_trace_in_the_counts(architectures: Any) -> None:
     model = causal(architectures, "gpt2")
-    assert keep_to(model.scorer, 12) == [] and model.scorer.tried == 12
-    assert keep_to(model.scorer, 60) == [] and model.scorer.tried == 60
+    assert check_path_at_length(model.scorer, 12) == [] and model.scorer.tried == 12
+    assert check_path_at_length(model.scorer, 60) == [] and model.scorer.tried == 60
     assert model.scorer.tokens_given == model.scorer.budget.tokens_run == 0
-    keep_to(model.scorer, 100)
+    check_path_at_length(model.scorer, 100)
     assert model.scorer.tried == 60  # not yet twice as long
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.models.decoding import Decoding
-from evenhand.models.served.lengths import excess, shortened
+from evenhand.models.served.lengths import excess, shorten_response
 from evenhand.models.served.model import HttpModel, HttpOptions
 from evenhand.models.served.writing import read_written
 from evenhand.schema import ResponseError, UsageError
@@ -114,7 +114,7 @@ def test_a_cut_text_is_a_beginning_that_ends_with_a_whole_word(words, limit, cou
     text = " ".join(words)
     too_much = excess(text, count, limit)
     assert (too_much is None) == ((count or len(words)) <= limit + 1)
-    kept, tokens = shortened(text, (), count, limit)
+    kept, tokens = shorten_response(text, (), count, limit)
     assert text.startswith(kept) and tokens == ()
     if not count:
         assert kept == " ".join(words[:limit])

@@ -86,7 +86,7 @@ def test_what_is_not_kept_is_refused_before_anything_is_written(
 
 def test_most_models_demand_nothing(architectures: Any) -> None:
     network = architectures.build("llama")
-    assert not Constraints.of(network) and Constraints.of(network).parameters() == {}
+    assert not Constraints.from_model(network) and Constraints.from_model(network).parameters() == {}
 
 
 CHOSEN: dict[str, Any] = {
@@ -121,7 +121,7 @@ def test_defaults_of_transformers_are_no_choice_of_the_model(architectures: Any)
     assert not_applied(network) == {}
     network.generation_config.update(exponential_decay_length_penalty=(4, 1.2), guidance_scale=1.0)
     assert not_applied(network) == {"exponential_decay_length_penalty": [4, 1.2]}
-    Constraints.of(network).check(network)
+    Constraints.from_model(network).check(network)
 
 
 @pytest.mark.parametrize("setting", MEANT)

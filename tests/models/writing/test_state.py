@@ -49,7 +49,7 @@ def test_there_are_as_many_columns_as_the_longest_row_has_tokens(tiny_folder: Ca
     )
     with torch.inference_mode():
         beginnings = state.beginnings(BEGINNINGS)
-        _, seen, _ = beginnings.in_front_of(TAILS)
+        _, seen, _ = beginnings.input_for_tails(TAILS)
         assert seen.sum(1).tolist() == [len(sequence) for sequence in SEQUENCES]
         assert seen.shape == (6, max(map(len, SEQUENCES)))
         assert seen.sort(1).values.tolist() == seen.tolist()  # no gap between a beginning and its tail
@@ -85,7 +85,7 @@ def test_what_a_row_left_behind_does_not_spread(tiny_folder: Callable[..., Path]
     rows, columns = torch.tensor([0, 0, 1]), torch.tensor([2, 3, 1])
     written = torch.arange(12.0).view(3, 1, 4)
     kept = torch.tensor([[True, True, False], [False, False, False]])  # of the columns 2, 3, 4
-    buffer.begin_with(rows, columns, (written, written), kept)
+    buffer.write_beginnings(rows, columns, (written, written), kept)
     assert buffer.keys is not None and buffer.keys.shape[2] == 2
     keys, values = buffer.update(-states, -states)
     for held in (keys, values):

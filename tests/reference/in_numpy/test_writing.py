@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from evenhand.models import Decoding
-from evenhand.models.writing.sampling import filtered as filtered_in_torch
+from evenhand.models.writing.sampling import filter_logits as filtered_in_torch
 from evenhand.reference.embedded import WEIGHTS, load_reference
 from evenhand.reference.in_numpy import NumpyModel
 from evenhand.reference.in_numpy.writing import filtered

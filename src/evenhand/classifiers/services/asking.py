@@ -287,7 +287,7 @@ class AskedOnce(Generic[Q]):
         return {"asked": self.asked, "from_store": self.kept, "service": self.client.describe()}
 
     def _ask_missing(self, questions: Mapping[str, Q], replies: dict[str, Reply]) -> None:
-        replies |= {key: _unpacked(value) for key, value in self.store.get(list(questions)).items()}
+        replies |= {key: _reply_from_dict(value) for key, value in self.store.get(list(questions)).items()}
         self.kept += len(replies)
         self._refusals.begin("", stored=any(reply.error is None for reply in replies.values()))
         missing = [key for key in questions if key not in replies]
@@ -313,10 +313,10 @@ class AskedOnce(Generic[Q]):
                 continue
             bodies = [self._body([questions[key] for key in group]) for group in block]
 
-            def arrived(i: int, answer: Answer, block: Sequence[list[str]] = block) -> None:
+            def take_answer(i: int, answer: Answer, block: Sequence[list[str]] = block) -> None:
                 self._take(block[i], answer, questions, replies, alone)
 
-            self.client.post_all(self.path, bodies, arrived)
+            self.client.post_all(self.path, bodies, take_answer)
 
     def _take(
         self,
@@ -342,7 +342,9 @@ class AskedOnce(Generic[Q]):
         fresh = dict(zip(keys, rows, strict=True))
         replies.update(fresh)
         kept = {
-            key: _packed(row) for key, row in fresh.items() if row.error is None or row.error in self._lasting
+            key: _reply_to_dict(row)
+            for key, row in fresh.items()
+            if row.error is None or row.error in self._lasting
         }
         if kept:
             self.store.put_all(kept)
@@ -379,11 +381,11 @@ def as_labels(rows: Sequence[TextLabel], labels: int) -> Labels:
     )
 
 
-def _packed(reply: Reply) -> dict[str, Any]:
+def _reply_to_dict(reply: Reply) -> dict[str, Any]:
     return {"body": reply.body, "error": reply.error and reply.error.value, "detail": reply.detail}
 
 
-def _unpacked(value: Mapping[str, Any]) -> Reply:
+def _reply_from_dict(value: Mapping[str, Any]) -> Reply:
     error = value.get("error")
     return Reply(value.get("body"), ResponseError(error) if error else None, value.get("detail"))
 

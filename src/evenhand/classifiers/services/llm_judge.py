@@ -293,19 +293,19 @@ def parse_label(content: Any, labels: Sequence[str]) -> str | None:
     """
     if not isinstance(content, str) or _is_too_long(content):
         return None
-    known = {_folded(label): label for label in labels}
+    known = {_normalise_word(label): label for label in labels}
     objects = _objects(content)
     if objects is None:
         return None
     named = {
-        known[_folded(value)]
+        known[_normalise_word(value)]
         for value_of in objects
         for key, value in value_of.items()
-        if key.strip().casefold() == "label" and isinstance(value, str) and _folded(value) in known
+        if key.strip().casefold() == "label" and isinstance(value, str) and _normalise_word(value) in known
     }
     if named:
         return named.pop() if len(named) == 1 else None
-    return known.get(_folded(content.strip().strip("\"'`*.")))
+    return known.get(_normalise_word(content.strip().strip("\"'`*.")))
 
 
 def _is_too_long(content: str) -> bool:
@@ -330,5 +330,5 @@ def _objects(content: str) -> list[dict[str, Any]] | None:
     return values
 
 
-def _folded(word: str) -> str:
+def _normalise_word(word: str) -> str:
     return " ".join(word.casefold().replace("_", " ").replace("-", " ").split())

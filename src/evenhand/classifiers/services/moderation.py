@@ -145,9 +145,9 @@ class Moderation(ServiceClassifier[str]):
         if not isinstance(results, list) or len(results) != len(questions):
             return None
         model = (answer.body or {}).get("model")
-        return [self._scored(result, model) for result in results]
+        return [self._make_reply(result, model) for result in results]
 
-    def _scored(self, result: Any, model: Any) -> Reply:
+    def _make_reply(self, result: Any, model: Any) -> Reply:
         """Return the reply for one text: its scores, or an error if none of the harmful categories has a score."""
         scores = result.get("category_scores") if isinstance(result, dict) else None
         known = [name for name in self.labels if isinstance(scores, dict) and _is_number(scores.get(name))]
@@ -164,7 +164,7 @@ class Moderation(ServiceClassifier[str]):
         (reply,) = replies
         if reply.body is not None:
             # read again, because this response may have been stored for other categories
-            reply = self._scored(reply.body, reply.body.get("model"))
+            reply = self._make_reply(reply.body, reply.body.get("model"))
         if reply.body is None:
             return TextLabel(error=reply.error, detail=reply.detail)
         category_scores = reply.body["category_scores"]

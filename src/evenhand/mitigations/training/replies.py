@@ -40,7 +40,7 @@ class Reply:
     def from_line(cls, line: str, label: str = "") -> "Reply":
         """Return the reply of a line that `line` wrote, with a label."""
         prompt, target = json.loads(line)
-        return cls(History.of(prompt), target, label)
+        return cls(History.from_prompt(prompt), target, label)
 
 
 def replies_to_learn(replies: Sequence[Reply], encoding: Encoding) -> Examples:

@@ -132,9 +132,9 @@ class GradientEngine:
         """
         import torch
 
-        from evenhand.models.writing import padded
+        from evenhand.models.writing import pad_rows
 
-        ids, seen = padded(rows, self.device, left=False)
+        ids, seen = pad_rows(rows, self.device, left=False)
         width = ids.shape[1]
         with torch.no_grad():
             fixed = self.model.model.get_input_embeddings()(ids)

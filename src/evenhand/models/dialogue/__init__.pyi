@@ -4,8 +4,8 @@ from .family import (
     trained_format as trained_format,
 )
 from .gathering import (
-    joined as joined,
-    unanswered as unanswered,
+    error_generations as error_generations,
+    join_generations as join_generations,
 )
 from .history import (
     History as History,

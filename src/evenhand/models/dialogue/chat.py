@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from evenhand.models.contract import Generations, TextGenerator
 from evenhand.models.decoding import Decoding
 from evenhand.models.dialogue.contract import TokenModel, no_tokens
-from evenhand.models.dialogue.gathering import joined, unanswered
+from evenhand.models.dialogue.gathering import error_generations, join_generations
 from evenhand.models.dialogue.history import History
 from evenhand.models.dialogue.messages import (
     INSTRUCTION,
@@ -78,7 +78,7 @@ class ChatTemplate:
 
     def _text(self, messages: list[Message], *, more: bool = True) -> str:
         try:
-            return self._rendered(messages, more=more)
+            return self._apply_template(messages, more=more)
         except Exception as error:
             raise Unsupported(
                 f"The chat template of {self.cutter.name} failed for a conversation of {len(messages)} messages: "
@@ -86,7 +86,7 @@ class ChatTemplate:
                 "Correct chat_template.jinja in the model folder, or use the format transcript.",
             ) from error
 
-    def _rendered(self, messages: list[Message], *, more: bool = True) -> str:
+    def _apply_template(self, messages: list[Message], *, more: bool = True) -> str:
         text: str = self.cutter.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=more
         )
@@ -94,7 +94,7 @@ class ChatTemplate:
 
     def _refuses(self, messages: list[Message]) -> str | None:
         try:
-            text = self._rendered(messages)
+            text = self._apply_template(messages)
         except Exception as error:  # templates are programs from other sources, which may raise any exception
             return _reason(error)
         at = 0
@@ -143,12 +143,12 @@ class TemplateTelling:
             "behind persona and first utterance the last one" if self.pinned else "the last utterance alone"
         )
         error = (ResponseError.TOO_LONG, f"{what} is too long: {most} tokens are read")
-        parts = [(bad, unanswered([error] * len(bad), decoding.samples))] if bad else []
+        parts = [(bad, error_generations([error] * len(bad), decoding.samples))] if bad else []
         if good:
             ids = [found[0] for found in read if found]
             lines = [keys[i] for i in good]
             parts.append((good, self.model.generate_ids(ids, lines, decoding, kept=self.kept)))
-        return joined(parts)
+        return join_generations(parts)
 
     def window(self, history: History, max_new_tokens: int) -> bool:
         """Return whether the first utterance is read completely (see `Telling.window`)."""

@@ -19,10 +19,10 @@ def written_by_rule(
     that returns their generations.
     """
     parts = [(rule, [i for i, one in enumerate(rules) if one == rule]) for rule in dict.fromkeys(rules)]
-    return joined([(rows, write(rows, rule)) for rule, rows in parts])
+    return join_generations([(rows, write(rows, rule)) for rule, rows in parts])
 
 
-def joined(parts: Sequence[tuple[Sequence[int], Generations]]) -> Generations:
+def join_generations(parts: Sequence[tuple[Sequence[int], Generations]]) -> Generations:
     """Combine the generations of parts of a list of prompts, in the order of the prompts.
 
     `parts` are pairs of the prompts' positions and their generations.
@@ -48,7 +48,7 @@ def joined(parts: Sequence[tuple[Sequence[int], Generations]]) -> Generations:
     )
 
 
-def unanswered(errors: Sequence[tuple[ResponseError, str]], samples: int) -> Generations:
+def error_generations(errors: Sequence[tuple[ResponseError, str]], samples: int) -> Generations:
     """Return n rows with errors, for prompts that were not sent, with the reason of each."""
     rows = len(errors) * samples
     return Generations(
@@ -64,6 +64,6 @@ def unanswered(errors: Sequence[tuple[ResponseError, str]], samples: int) -> Gen
     )
 
 
-def trimmed(generations: Generations) -> Generations:
+def trim_texts(generations: Generations) -> Generations:
     """Return the generations without white space around the texts, because formats add their own between turns."""
     return replace(generations, texts=[None if text is None else text.strip() for text in generations.texts])

@@ -53,7 +53,7 @@ class History:
         return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
-    def of(cls, prompt: str) -> "History":
+    def from_prompt(cls, prompt: str) -> "History":
         """Return the history of a line that `prompt` wrote. Raise a DataError for anything else."""
         try:
             said = parse_json(prompt)

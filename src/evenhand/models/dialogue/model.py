@@ -14,7 +14,7 @@ from evenhand.models.contract import (
 from evenhand.models.decoding import Decoding
 from evenhand.models.dialogue.contract import Telling
 from evenhand.models.dialogue.family import chosen_telling
-from evenhand.models.dialogue.gathering import joined, trimmed, unanswered
+from evenhand.models.dialogue.gathering import error_generations, join_generations, trim_texts
 from evenhand.models.dialogue.history import History
 from evenhand.models.dialogue.options import DialogueOptions
 from evenhand.schema import DataError, ResponseError, checked
@@ -77,16 +77,16 @@ class Dialogue:
         bad: dict[int, tuple[ResponseError, str]] = {}
         for i, line in enumerate(prompts):
             try:
-                histories[i] = History.of(line)
+                histories[i] = History.from_prompt(line)
             except DataError as error:
                 bad[i] = ResponseError.UNPARSABLE, error.message
         good = list(histories)
-        parts = [(list(bad), unanswered(list(bad.values()), decoding.samples))] if bad else []
+        parts = [(list(bad), error_generations(list(bad.values()), decoding.samples))] if bad else []
         if good:
             lines = [prompts[i] for i in good]
             written = self.telling.write(list(histories.values()), lines, decoding)
-            parts.append((good, trimmed(written)))
-        return joined(parts)
+            parts.append((good, trim_texts(written)))
+        return join_generations(parts)
 
     def window(self, history: History, max_new_tokens: int = 0) -> bool:
         """Return True if the model reads the whole first utterance, which contains the name; False for an empty

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.dialogue.contract import TokenModel
-from evenhand.models.dialogue.gathering import joined, unanswered, written_by_rule
+from evenhand.models.dialogue.gathering import error_generations, join_generations, written_by_rule
 from evenhand.models.dialogue.history import History, Speaker
 from evenhand.schema import DataError, ResponseError, Unsupported
 
@@ -21,7 +21,7 @@ REMEMBERED = 1 << 15
 
 
 @dataclass(frozen=True)
-class Told:
+class HistoryTokens:
     """A complete history in tokens.
 
     front, end: tokens that are always read, such as a start token and an end token. turns: tokens of persona and
@@ -29,7 +29,7 @@ class Told:
     of tokens before the second utterance, including its delimiter. behind: number of tokens at the end of `turns` that
     are not part of an utterance, such as a label.
 
-    >>> told = Told([1], [5, 6, 7, 8, 9], [2], opener=1, head=2)
+    >>> told = HistoryTokens([1], [5, 6, 7, 8, 9], [2], opener=1, head=2)
     >>> told.last(5), told.last(5, pinned=True)
     ([1, 7, 8, 9, 2], [1, 5, 6, 9, 2])
     >>> told.is_open(5), told.is_open(5, pinned=True), told.is_open(6)
@@ -71,7 +71,7 @@ class Told:
 class Layout(Protocol):
     """Interface of a conversation format in tokens."""
 
-    def told(self, history: History, label: str | None) -> Told:
+    def tokenize_history(self, history: History, label: str | None) -> HistoryTokens:
         """Return the complete history in tokens, with a label at its end."""
         ...
 
@@ -79,7 +79,7 @@ class Layout(Protocol):
         """Return the tokens of a reply to the history, including the end that the model generates."""
         ...
 
-    def said(self, text: str) -> str:
+    def normal_spelling(self, text: str) -> str:
         """Return a generated reply in normal spelling."""
         ...
 
@@ -117,8 +117,11 @@ class TokenTelling:
 
     def write(self, histories: Sequence[History], keys: Sequence[str], decoding: Decoding) -> Generations:
         """Reply to each history (see `Telling.write`)."""
-        most = self._most(decoding.max_new_tokens)
-        read = [self._told(history, self.label).last(most, pinned=self.pinned) for history in histories]
+        most = self._most_tokens(decoding.max_new_tokens)
+        read = [
+            self._tokenize_history(history, self.label).last(most, pinned=self.pinned)
+            for history in histories
+        ]
         good = [i for i, ids in enumerate(read) if ids]
         bad = [i for i, ids in enumerate(read) if not ids]
         rules = [with_stops(decoding, self.layout.stops(histories[i].speaker)) for i in good]
@@ -129,30 +132,32 @@ class TokenTelling:
             return self.model.generate_ids(ids, [keys[i] for i in places], rule, kept=self.kept)
 
         errors = [self._error(read[i], decoding) for i in bad]
-        parts = [(bad, unanswered(errors, decoding.samples))] if bad else []
+        parts = [(bad, error_generations(errors, decoding.samples))] if bad else []
         if good:
             written = written_by_rule(rules, write)
-            texts = [None if text is None else self.layout.said(text) for text in written.texts]
+            texts = [None if text is None else self.layout.normal_spelling(text) for text in written.texts]
             parts.append((good, replace(written, texts=texts)))
-        return joined(parts)
+        return join_generations(parts)
 
     def window(self, history: History, max_new_tokens: int) -> bool:
         """Return whether the first utterance is read completely (see `Telling.window`)."""
-        return self._told(history, self.label).is_open(self._most(max_new_tokens), pinned=self.pinned)
+        return self._tokenize_history(history, self.label).is_open(
+            self._most_tokens(max_new_tokens), pinned=self.pinned
+        )
 
     def encoded(self, history: History, target: str, label: str | None) -> tuple[list[int], list[int]]:
         """Return the tokens of a history and a reply (see `Dialogue.encoded`)."""
         label = self.label if label is None else label
         reply = self.layout.reply(history, target, label)
         most = most_before(self.model, self.most, reply)
-        ids = self._told(history, label).last(most, pinned=self.pinned)
+        ids = self._tokenize_history(history, label).last(most, pinned=self.pinned)
         if not ids:
             raise does_not_fit(history, most)
         return ids, reply
 
     def check_room(self, called: str) -> None:
         """Raise Unsupported if the label and the format's own tokens leave no room for a history."""
-        empty, most = self.layout.told(NOTHING_SAID, self.label), self._most(0)
+        empty, most = self.layout.tokenize_history(NOTHING_SAID, self.label), self._most_tokens(0)
         around = len(empty.front) + len(empty.turns) + len(empty.end)
         if most is not None and most <= around:
             label = f" and the label {self.label[:40]!r}" if self.label else ""
@@ -164,19 +169,19 @@ class TokenTelling:
                 else "Use a larger truncate, or a model with a longer context.",
             )
 
-    def _told(self, history: History, label: str | None) -> Told:
-        told = self.layout.told(history, label)
+    def _tokenize_history(self, history: History, label: str | None) -> HistoryTokens:
+        told = self.layout.tokenize_history(history, label)
         if not history.utterances:
             return told
-        return replace(told, behind=len(self.layout.told(NOTHING_SAID, label).turns))
+        return replace(told, behind=len(self.layout.tokenize_history(NOTHING_SAID, label).turns))
 
-    def _most(self, behind: int) -> int | None:
+    def _most_tokens(self, behind: int) -> int | None:
         return most_tokens(self.model, self.most, behind)
 
     def _error(self, read: list[int] | None, decoding: Decoding) -> tuple[ResponseError, str]:
         if read is not None:
             return ResponseError.EMPTY_TEXT, "the history holds neither a persona nor an utterance"
-        most = self._most(decoding.max_new_tokens)
+        most = self._most_tokens(decoding.max_new_tokens)
         what = (
             "persona and first utterance"
             if self.pinned
@@ -232,7 +237,7 @@ class Cutter:
     def __init__(self, tokenizer: Any, name: str):
         self.tokenizer, self.name = tokenizer, name
         self._backend = getattr(tokenizer, "backend_tokenizer", None)
-        self._cut = lru_cache(REMEMBERED)(self._encoded)
+        self._cut = lru_cache(REMEMBERED)(self._encode_with_ends)
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text; empty for an empty text."""
@@ -243,7 +248,7 @@ class Cutter:
         ids, ends = self._cut(text)
         return list(ids), next((k for k, end in enumerate(ends) if end > character), len(ids))
 
-    def _encoded(self, text: str) -> tuple[list[int], list[int]]:
+    def _encode_with_ends(self, text: str) -> tuple[list[int], list[int]]:
         # such tokenizers give no positions, and no format that needs positions uses them
         if self._backend is None:
             return self.tokenizer(text, add_special_tokens=False)["input_ids"], []

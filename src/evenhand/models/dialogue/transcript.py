@@ -16,7 +16,7 @@ from evenhand.models.decoding import Decoding
 from evenhand.models.dialogue.contract import no_tokens
 from evenhand.models.dialogue.gathering import written_by_rule
 from evenhand.models.dialogue.history import History, Speaker
-from evenhand.models.dialogue.tokens import Cutter, Told, one_line, with_stops
+from evenhand.models.dialogue.tokens import Cutter, HistoryTokens, one_line, with_stops
 
 OTHER: dict[Speaker, Speaker] = {"A": "B", "B": "A"}
 
@@ -98,13 +98,13 @@ class TokenTranscript:
         self.cutter, self.encoder = cutter, encoder
         self.front, self.behind = around
 
-    def told(self, history: History, label: str | None) -> Told:
-        """Return the history in tokens (see `Layout.told`)."""
+    def tokenize_history(self, history: History, label: str | None) -> HistoryTokens:
+        """Return the history in tokens (see `Layout.tokenize_history`)."""
         first, rest = transcript(history, label)
         persona = len(transcript(History(history.persona, ()))[0])
         ids, head = self.cutter.ids_until(first + rest, len(first))
         opener = self.cutter.ids_until(first + rest, persona)[1] if history.utterances else None
-        return Told(self.front, ids, self.behind if self.encoder else [], opener, head)
+        return HistoryTokens(self.front, ids, self.behind if self.encoder else [], opener, head)
 
     def reply(self, history: History, text: str, label: str | None) -> list[int]:
         """Return the tokens of a reply (see `Layout.reply`): one line, tokenised as after its history."""
@@ -114,7 +114,7 @@ class TokenTranscript:
         whole, told = self.cutter.ids(before + line), self.cutter.ids(before)
         return whole[len(told) :] if whole[: len(told)] == told else self.cutter.ids(line)
 
-    def said(self, text: str) -> str:
+    def normal_spelling(self, text: str) -> str:
         """Return the reply unchanged."""
         return text
 

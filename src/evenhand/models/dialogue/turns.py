@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.models.dialogue.history import History, Speaker
 from evenhand.models.dialogue.options import PersonaLayout
-from evenhand.models.dialogue.tokens import Cutter, Told, one_line
+from evenhand.models.dialogue.tokens import Cutter, HistoryTokens, one_line
 from evenhand.schema import Unsupported
 
 PERSONA = "your persona: "
@@ -24,14 +24,16 @@ SIGNS = re.compile(r"\s*(?:__(?:newln|null|start|end|unk)__\s*)+")
 """Tokens of the small model that are not words, as its tokenizer spells them."""
 
 
-def turns_of(history: History, label: str | None, layout: PersonaLayout | None) -> tuple[list[str], int, int]:
+def split_turns(
+    history: History, label: str | None, layout: PersonaLayout | None
+) -> tuple[list[str], int, int]:
     """Return a history as turns, with the persona first. layout: None makes each persona line a separate turn.
 
     Returns the turns, the index of the turn with the first utterance, and the character at which the utterance begins.
 
-    >>> turns_of(History(("i like tea.",), ("Hi!", "Hello.")), None, "training")
+    >>> split_turns(History(("i like tea.",), ("Hi!", "Hello.")), None, "training")
     (['your persona: i like tea.\\nHi!', 'Hello.'], 0, 26)
-    >>> turns_of(History(("i like tea.",), ("Hi!",)), " X", "self-chat")
+    >>> split_turns(History(("i like tea.",), ("Hi!",)), " X", "self-chat")
     (['your persona: i like tea.', 'Hi! X'], 1, 0)
     """
     lines = [PERSONA + one_line(sentence) for sentence in history.persona]
@@ -70,9 +72,9 @@ class TurnLayout:
     unspell: Callable[[str], str]
     before: int = 0
 
-    def told(self, history: History, label: str | None) -> Told:
-        """Return the history in tokens (see `Layout.told`)."""
-        turns, first, begins = turns_of(history, label, self.layout)
+    def tokenize_history(self, history: History, label: str | None) -> HistoryTokens:
+        """Return the history in tokens (see `Layout.tokenize_history`)."""
+        turns, first, begins = split_turns(history, label, self.layout)
         ids: list[int] = []
         opener, head = None, None
         for i, turn in enumerate(turns):
@@ -85,13 +87,13 @@ class TurnLayout:
                 inside = self.cutter.ids_until(self.spell(turn), self.before + begins)[1] if begins else 0
                 opener = len(ids) + inside
             ids += cut
-        return Told([], ids, self.end if turns else [], opener, len(ids) if head is None else head)
+        return HistoryTokens([], ids, self.end if turns else [], opener, len(ids) if head is None else head)
 
     def reply(self, history: History, text: str, label: str | None) -> list[int]:
         """Return the tokens of a reply (see `Layout.reply`)."""
         return [*self.cutter.ids(self.spell(one_line(text))), self.cutter.end]
 
-    def said(self, text: str) -> str:
+    def normal_spelling(self, text: str) -> str:
         """Return a generated reply in normal spelling."""
         return self.unspell(text)
 

@@ -145,7 +145,7 @@ class CausalModel:
         facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
         # properties that few models have are added only if present, so that the request keys of stored responses stay
         # valid
-        if demands := Constraints.of(self.model).parameters():
+        if demands := Constraints.from_model(self.model).parameters():
             facts["generation"] = demands
         return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
@@ -180,11 +180,11 @@ class CausalModel:
         if batch.start_token == "first":
             lead = len(self.start)
             # neither of the two passes contains both the start token and the whole text
-            sequences = self._encoded(batch, spare=lead)
-            self._keep_to(sequences, lead)
+            sequences = self._encode_texts(batch, spare=lead)
+            self._check_scoring_length(sequences, lead)
             return sequences.likelihoods(*score_start_apart(sequences, lead, self.scorer.score))
-        sequences = self._encoded(batch)
-        self._keep_to(sequences)
+        sequences = self._encode_texts(batch)
+        self._check_scoring_length(sequences)
         return sequences.likelihoods(*self.scorer.score(sequences))
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
@@ -193,20 +193,25 @@ class CausalModel:
         The contexts come after the start token, and before each text and its own context. With start_token="first",
         both passes are steered separately. Raises Unsupported for models without a cache of keys and values.
         """
-        from evenhand.models.huggingface.steered_scoring import filled_in, grouped, scores, steered_apart
+        from evenhand.models.huggingface.steered_scoring import (
+            group_with_contexts,
+            scores,
+            scores_at_tokens,
+            steered_apart,
+        )
 
         batch = Texts.of(texts)
         plain = replace(batch, want_starts=False)
-        behind = [self._encoded(plain.behind(steering.front + context)) for context in steering.contexts]
+        behind = [self._encode_texts(plain.behind(steering.front + context)) for context in steering.contexts]
         alone = self.tokenizer(list(steering.contexts), add_special_tokens=False)["input_ids"]
-        regular = self._encoded(batch.behind(steering.front))
+        regular = self._encode_texts(batch.behind(steering.front))
 
         def score(
             rows: TokenSequences, others: Sequence[TokenSequences], lead: int
         ) -> "tuple[TokenSequences, Scores]":
-            groups, rows_of, sequences = grouped(rows, others, alone, lead, self.longest)
+            groups, rows_of, sequences = group_with_contexts(rows, others, alone, lead, self.longest)
             values = scores(self.model, self.writer, self.scorer, groups, steering)
-            return sequences, filled_in(sequences, rows_of, *values)
+            return sequences, scores_at_tokens(sequences, rows_of, *values)
 
         lead = len(self._in_front(batch))
         if batch.start_token == "first":
@@ -220,22 +225,24 @@ class CausalModel:
         """Return True if there is a start token from which the first token of a text could be predicted separately."""
         return bool(self.start)
 
-    def _encoded(self, batch: Texts, spare: int = 0) -> TokenSequences:
+    def _encode_texts(self, batch: Texts, spare: int = 0) -> TokenSequences:
         before = self._in_front(batch)
         longest = None if self.longest is None else self.longest + spare
         # published rules that set the start token themselves do not score an end token
         after = self.end if batch.start_token is None else []
         return encode(self.tokenizer, batch, before=before, after=after, longest=longest)
 
-    def _keep_to(self, sequences: TokenSequences, apart: int = 0) -> None:
+    def _check_scoring_length(self, sequences: TokenSequences, apart: int = 0) -> None:
         """Check the scoring at the lengths of these sequences.
 
         apart: number of tokens at the beginning of each row that are scored in a separate pass.
         """
-        from evenhand.models.scoring import keep_to
+        from evenhand.models.scoring import check_path_at_length
 
         if len(sequences.ids):
-            self.rejected_paths += keep_to(self.scorer, int(np.diff(sequences.offsets).max()) - apart)
+            self.rejected_paths += check_path_at_length(
+                self.scorer, int(np.diff(sequences.offsets).max()) - apart
+            )
 
     def _in_front(self, batch: Texts) -> list[int]:
         from evenhand.models.writing import tokens_around
@@ -283,7 +290,7 @@ class CausalModel:
         """
         from evenhand.models.writing import continue_prompts
 
-        return continue_prompts(self.writer, self._prompts(prompts, decoding).keyed(keys), decoding)
+        return continue_prompts(self.writer, self._prompts(prompts, decoding).with_keys(keys), decoding)
 
     def generate_ids(
         self,
@@ -335,7 +342,7 @@ class CausalModel:
         from evenhand.models.writing import continue_prompts, encode_steered
 
         encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
-        keyed = encoded if keys is None else encoded.keyed(keys)
+        keyed = encoded if keys is None else encoded.with_keys(keys)
         return continue_prompts(self.writer, keyed, decoding, steering)
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:

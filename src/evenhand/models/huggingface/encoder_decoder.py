@@ -124,7 +124,7 @@ class EncoderDecoderModel:
         """Return everything on which results depend, except batch sizes."""
         from evenhand.models.writing import Constraints
 
-        demands = Constraints.of(self.model).parameters()
+        demands = Constraints.from_model(self.model).parameters()
         return {
             **self.identity,
             "architecture": "encoder-decoder",
@@ -161,7 +161,7 @@ class EncoderDecoderModel:
         batch.refuse_first(name)
         pairs = map(self._pairs, batch.chunks(CHUNK))
         with self.layers.activate_if_exact():
-            return concatenate([self._scored(part) for part in pairs], batch.want_starts)
+            return concatenate([self._score_pairs(part) for part in pairs], batch.want_starts)
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Return the log probability of each target token under combined distributions (see SteerableModel).
@@ -223,7 +223,7 @@ class EncoderDecoderModel:
         """
         from evenhand.models.writing import continue_prompts
 
-        return continue_prompts(self.writer, self._prompts(prompts, decoding).keyed(keys), decoding)
+        return continue_prompts(self.writer, self._prompts(prompts, decoding).with_keys(keys), decoding)
 
     def generate_ids(
         self,
@@ -242,7 +242,7 @@ class EncoderDecoderModel:
 
         known = int(self.model.get_input_embeddings().weight.shape[0])
         given = prompts_of_ids(
-            prompts, keys, known=known, longest=self.longest, behind=self._behind(decoding)
+            prompts, keys, known=known, longest=self.longest, behind=self._encoder_positions_needed(decoding)
         )
         return continue_prompts(self.writer, given, decoding, kept=kept)
 
@@ -260,7 +260,7 @@ class EncoderDecoderModel:
         from evenhand.models.writing import continue_prompts, encode_steered
 
         encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
-        keyed = encoded if keys is None else encoded.keyed(keys)
+        keyed = encoded if keys is None else encoded.with_keys(keys)
         return continue_prompts(self.writer, keyed, decoding, steering)
 
     def room_for(self, prompts: Sequence[str]) -> list[int] | None:
@@ -278,11 +278,11 @@ class EncoderDecoderModel:
             self.tokenizer,
             texts,
             longest=None if decoding is None else self.longest,
-            behind=0 if decoding is None else self._behind(decoding),
+            behind=0 if decoding is None else self._encoder_positions_needed(decoding),
             keep_end=True,
         )
 
-    def _behind(self, decoding: Decoding) -> int:
+    def _encoder_positions_needed(self, decoding: Decoding) -> int:
         """Return how many encoder positions a continuation takes: none, unless the decoder itself is too short."""
         room = self.longest is None or decoding.max_new_tokens <= self.longest
         return 0 if room else decoding.max_new_tokens
@@ -293,20 +293,20 @@ class EncoderDecoderModel:
             self.tokenizer, batch, silence=options.silence, end=options.end, longest=self.longest
         )
 
-    def _scored(self, pairs: TextPairs) -> Likelihoods:
+    def _score_pairs(self, pairs: TextPairs) -> Likelihoods:
         import torch
 
         scores = [np.full(len(scored), np.nan, dtype=np.float32) for scored in pairs.scored]
 
         def run(rows: NDArray[np.int64]) -> None:
-            from evenhand.models.scoring import log_probs_of
+            from evenhand.models.scoring import token_log_probs
 
             width = max(len(pairs.targets[r]) for r in rows)
             places = np.concatenate([b * width + pairs.scored[r] for b, r in enumerate(rows)])
             tokens = np.concatenate([pairs.targets[r][pairs.scored[r]] for r in rows])
             with torch.inference_mode():
                 logits = self._logits(pairs, rows, places)
-                values = log_probs_of(logits, self._long(range(len(tokens))), self._long(tokens))
+                values = token_log_probs(logits, self._long(range(len(tokens))), self._long(tokens))
             cuts = np.cumsum([len(pairs.scored[r]) for r in rows])[:-1]
             for r, part in zip(rows, np.split(values.cpu().numpy(), cuts), strict=True):
                 scores[r] = part
@@ -346,20 +346,20 @@ class EncoderDecoderModel:
         )
 
     def _logits(self, pairs: TextPairs, rows: NDArray[np.int64], places: NDArray[np.int64]) -> Any:
-        from evenhand.models.scoring import logits_at
+        from evenhand.models.scoring import compute_logits
 
         choose = self.reason_for_all_positions is None
-        return logits_at(self.model, self._inputs(pairs, rows), self._long(places), choose=choose)
+        return compute_logits(self.model, self._inputs(pairs, rows), self._long(places), choose=choose)
 
     def _inputs(self, pairs: TextPairs, rows: NDArray[np.int64]) -> dict[str, Any]:
         import torch
 
         distinct, encoder_row = np.unique([pairs.context_of[r] for r in rows], return_inverse=True)
-        read, seen = self._padded([pairs.contexts[c] for c in distinct])
+        read, seen = self._pad([pairs.contexts[c] for c in distinct])
         with torch.inference_mode():
             encoded = self.model.get_encoder()(input_ids=read, attention_mask=seen)
         shifted = [np.concatenate([[self.start], pairs.targets[r][:-1]]) for r in rows]
-        written, written_seen = self._padded(shifted)
+        written, written_seen = self._pad(shifted)
         chosen = self._long(encoder_row)
         # pass on the encoder's output unchanged, because some decoders use more of it than hidden states
         encoded.last_hidden_state = encoded.last_hidden_state[chosen]
@@ -371,10 +371,10 @@ class EncoderDecoderModel:
             "use_cache": False,
         }
 
-    def _padded(self, rows: Sequence[NDArray[Any]]) -> tuple[Any, Any]:
-        from evenhand.models.writing import padded
+    def _pad(self, rows: Sequence[NDArray[Any]]) -> tuple[Any, Any]:
+        from evenhand.models.writing import pad_rows
 
-        return padded(rows, self.device, left=False, pad=self.tokenizer.pad_token_id or 0)
+        return pad_rows(rows, self.device, left=False, pad=self.tokenizer.pad_token_id or 0)
 
     def _long(self, values: Any) -> Any:
         import torch

@@ -97,7 +97,7 @@ class MaskedModel:
             raise unknown_name("masking", batch.masking, get_args(Masking))
         plans = (masked_inputs(self.tokenizer, chunk, self.longest) for chunk in batch.chunks(CHUNK))
         with self.layers.activate_if_exact():
-            return concatenate([self._scored(plan) for plan in plans], batch.want_starts)
+            return concatenate([self._score_inputs(plan) for plan in plans], batch.want_starts)
 
     @cached_property
     def layers(self) -> "FastLayers":
@@ -106,7 +106,7 @@ class MaskedModel:
 
         return FastLayers(self.model, available_memory(self.device))
 
-    def _scored(self, plan: MaskedInputs) -> Likelihoods:
+    def _score_inputs(self, plan: MaskedInputs) -> Likelihoods:
         import torch
 
         of_input = np.array(plan.target_inputs, dtype=np.int64)
@@ -117,7 +117,7 @@ class MaskedModel:
         edges = np.searchsorted(of_input[by_input], np.arange(len(plan.inputs) + 1))
 
         def run(rows: NDArray[np.int64]) -> None:
-            from evenhand.models.scoring import log_probs_of, logits_at
+            from evenhand.models.scoring import compute_logits, token_log_probs
 
             inputs = self._tensors([plan.inputs[r] for r in rows])
             width = inputs["input_ids"].shape[1]
@@ -129,8 +129,8 @@ class MaskedModel:
             distinct, row_of = np.unique(places, return_inverse=True)
             choose = self.reason_for_all_positions is None
             with torch.inference_mode():
-                logits = logits_at(self.model, inputs, self._long(distinct), choose=choose)
-                values = log_probs_of(logits, self._long(row_of), self._long(tokens[all_targets]))
+                logits = compute_logits(self.model, inputs, self._long(distinct), choose=choose)
+                values = token_log_probs(logits, self._long(row_of), self._long(tokens[all_targets]))
             scores[all_targets] = values.cpu().numpy()
 
         lengths = np.array([len(i) for i in plan.inputs], dtype=np.int64)
@@ -158,9 +158,9 @@ class MaskedModel:
         )
 
     def _tensors(self, rows: Sequence[NDArray[np.int32]]) -> dict[str, Any]:
-        from evenhand.models.writing import padded
+        from evenhand.models.writing import pad_rows
 
-        ids, seen = padded(rows, self.device, left=False, pad=self.tokenizer.pad_token_id or 0)
+        ids, seen = pad_rows(rows, self.device, left=False, pad=self.tokenizer.pad_token_id or 0)
         return {"input_ids": ids, **({"attention_mask": seen} if self.with_attention_mask else {})}
 
     def _long(self, values: Any) -> Any:

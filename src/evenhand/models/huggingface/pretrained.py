@@ -41,7 +41,7 @@ GIB = 1 << 30
 
 
 @dataclass(frozen=True)
-class Pretrained:
+class LoadedModel:
     """A model on its device, its tokenizer, and what identifies its results."""
 
     model: Any
@@ -58,7 +58,7 @@ def load_pretrained(
     device: str = "auto",
     dtype: str = "auto",
     trust_remote_code: bool = False,
-) -> Pretrained:
+) -> LoadedModel:
     """Load weights and tokenizer, after checking that they exist, fit in memory and belong together.
 
     `name` is a hub name or folder, and `architecture` the type of output layer. Weights are loaded from safetensors
@@ -86,7 +86,7 @@ def load_pretrained(
     }
     if commit is None and (told := _lineage(folder)):
         identity["lineage"] = told
-    return Pretrained(model, tokenizer, identity)
+    return LoadedModel(model, tokenizer, identity)
 
 
 def weights_fingerprint(source: Path | str, commit: str | None = None) -> str:

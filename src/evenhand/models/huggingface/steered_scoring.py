@@ -1,7 +1,7 @@
 """Score given tokens under combined distributions: all contexts and many texts in one pass.
 
-A causal model reads each context before the text (`grouped`, `scores`, `filled_in`). An encoder-decoder model reads it
-in its encoder (`steered_pairs`).
+A causal model reads each context before the text (`group_with_contexts`, `scores`, `scores_at_tokens`). An
+encoder-decoder model reads it in its encoder (`steered_pairs`).
 """
 
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ class Groups:
         return [self.sequences[i][0][place] for place in self.places[i][0]]
 
 
-def grouped(
+def group_with_contexts(
     regular: TokenSequences,
     behind: Sequence[TokenSequences],
     contexts: Sequence[Sequence[int]],
@@ -125,7 +125,7 @@ def scores(
             assert beginnings is not None, "nothing is run for a missing text"
             sequences = [sequence for i in chosen for sequence in groups.sequences[i]]
             tails = [sequence[len(common[j % steering.rows]) :] for j, sequence in enumerate(sequences)]
-            ids, seen, cache = beginnings.in_front_of(tails)
+            ids, seen, cache = beginnings.input_for_tails(tails)
             outputs = _Outputs(network, scorer, state.inputs(ids, seen, cache))
             width = ids.shape[1]
             first_rows = np.arange(len(chosen)) * steering.rows
@@ -138,7 +138,7 @@ def scores(
                 ]
             )
             tokens = [token for i in chosen for token in groups.targets(int(i))]
-            values = _combined(outputs, positions, tokens, steering)
+            values = _combine_scores(outputs, positions, tokens, steering)
             parts = np.split(values, np.cumsum(targets[chosen])[:-1])
             for i, part in zip(chosen, parts, strict=True):
                 values_of[i] = part
@@ -172,7 +172,7 @@ class _Outputs:
         return values.float() if self.head is None else self.head.logits(values)
 
 
-def _combined(
+def _combine_scores(
     outputs: _Outputs, positions: NDArray[np.int64], tokens: Sequence[int], steering: Steering
 ) -> Floats:
     device = outputs.values.device
@@ -180,7 +180,7 @@ def _combined(
     step = max(1, MOST_LOGITS // (outputs.vocabulary * steering.rows))
     parts = []
     for first in range(0, len(tokens), step):
-        log_probs = steering.combined(outputs.logits(places[first : first + step]))
+        log_probs = steering.combine_logits(outputs.logits(places[first : first + step]))
         parts.append(log_probs.gather(1, wanted[first : first + step, None])[:, 0])
     return torch.cat(parts).cpu().numpy()
 
@@ -190,7 +190,7 @@ def _row(sequences: TokenSequences, i: int) -> tuple[list[int], NDArray[np.int64
     return sequences.ids[part].tolist(), np.flatnonzero(sequences.scored[part])
 
 
-def filled_in(
+def scores_at_tokens(
     sequences: TokenSequences, rows: Sequence[int], found: Sequence[Floats], unfit: set[int]
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the scores of groups at the positions of their tokens, (total,), and which tokens could not be scored."""
@@ -216,8 +216,8 @@ def steered_apart(
 ) -> tuple[TokenSequences, Scores]:
     """Score texts and the same texts after each context in the two passes of `start_apart`, each steered separately.
 
-    regular, behind, lead: as in `grouped`. The first token of a text follows start token and context; all other tokens
-    follow only the context.
+    regular, behind, lead: as in `group_with_contexts`. The first token of a text follows start token and context;
+    all other tokens follow only the context.
     """
     apart = reads_first_alone(regular, lead)
     merged = np.zeros(len(regular.ids), dtype=np.float32), np.zeros(len(regular.ids), dtype=bool)
@@ -227,7 +227,7 @@ def steered_apart(
         steered, found = score(
             own.sequences, [passes[k].sequences for passes in others], lead if k == 0 else 0
         )
-        own.put(found, merged)
+        own.write_scores(found, merged)
         for i, error in enumerate(steered.errors):
             if own.sequences.errors[i] is None and error is not None:
                 errors[i], details[i] = error, steered.details[i]
@@ -303,7 +303,7 @@ def _score(
         tokens = np.concatenate([pairs.targets[pair][pairs.scored[pair]] for pair in firsts])
         with torch.inference_mode():
             evaluated = logits(pairs, rows, places.ravel()).float()
-            log_probs = steering.combined(evaluated.view(-1, steering.rows, evaluated.shape[-1]))
+            log_probs = steering.combine_logits(evaluated.view(-1, steering.rows, evaluated.shape[-1]))
             wanted = torch.as_tensor(tokens, dtype=torch.long, device=log_probs.device)
             values = log_probs.gather(1, wanted[:, None])[:, 0].cpu().numpy()
         cuts = np.cumsum([len(pairs.scored[pair]) for pair in firsts])[:-1]

@@ -1,11 +1,11 @@
 from .head import (
     MOST_LOGITS as MOST_LOGITS,
     can_choose as can_choose,
+    compute_logits as compute_logits,
     largest_difference as largest_difference,
-    log_probs_of as log_probs_of,
-    logits_at as logits_at,
     most_targets as most_targets,
     survives_padding as survives_padding,
+    token_log_probs as token_log_probs,
     tolerance as tolerance,
 )
 from .pairs import (
@@ -24,9 +24,9 @@ from .scorer import (
 )
 from .self_check import (
     FAILURES as FAILURES,
+    check_path_at_length as check_path_at_length,
     choose_path as choose_path,
     describe_error as describe_error,
-    keep_to as keep_to,
     turning_points as turning_points,
     without_padding as without_padding,
 )

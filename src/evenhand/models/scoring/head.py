@@ -1,9 +1,9 @@
 """Compute the output head at selected positions only, so that few rows of vocabulary size exist at a time.
 
-`Head` is applied to a decoder's hidden states. `logits_at` runs a whole model. There, a hook passes only the selected
-positions to the last projection, which `get_output_embeddings` returns. The model's own steps before it (BERT's
-transform, T5's scaling) and after it (BART's bias, Gemma's cap) therefore stay in place. If a model does not follow
-that pattern, `can_choose` returns a reason and all positions are projected.
+`Head` is applied to a decoder's hidden states. `compute_logits` runs a whole model. There, a hook passes only the
+selected positions to the last projection, which `get_output_embeddings` returns. The model's own steps before it
+(BERT's transform, T5's scaling) and after it (BART's bias, Gemma's cap) therefore stay in place. If a model does not
+follow that pattern, `can_choose` returns a reason and all positions are projected.
 """
 
 from collections.abc import Mapping
@@ -88,7 +88,7 @@ def most_targets(vocabulary: int, device: torch.device) -> int:
     return max(1, (1 << (26 if device.type == "cpu" else 29)) // vocabulary)
 
 
-def logits_at(model: Any, inputs: Mapping[str, Any], positions: Tensor, *, choose: bool) -> Tensor:
+def compute_logits(model: Any, inputs: Mapping[str, Any], positions: Tensor, *, choose: bool) -> Tensor:
     """Return the logits (r, vocabulary) at flat positions (row * width + column) of the last hidden states.
 
     With `choose`, only these positions are projected (see `can_choose`); otherwise all are, and then selected.
@@ -110,7 +110,7 @@ def logits_at(model: Any, inputs: Mapping[str, Any], positions: Tensor, *, choos
     return chosen
 
 
-def log_probs_of(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
+def token_log_probs(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
     """Return the natural log probability of each token (e,), in 32 bits for any precision of the model.
 
     `logits` has the shape (r, vocabulary). `rows` (e,) is the row of logits of each token, and `tokens` (e,) its id.
@@ -127,9 +127,9 @@ def can_choose(model: Any, inputs: Mapping[str, Any], positions: Tensor) -> str 
     """Return None if logits can be computed at selected positions only; otherwise the reason why not."""
     if model.get_output_embeddings() is None:
         return "the model names no output embeddings"
-    truth = logits_at(model, inputs, positions, choose=False).float()
+    truth = compute_logits(model, inputs, positions, choose=False).float()
     try:
-        chosen = logits_at(model, inputs, positions, choose=True).float()
+        chosen = compute_logits(model, inputs, positions, choose=True).float()
     except (TypeError, ValueError, RuntimeError, IndexError, AttributeError) as error:
         return f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
     off = largest_difference(truth, chosen)

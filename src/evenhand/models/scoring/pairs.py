@@ -40,13 +40,13 @@ def text_pairs(
     all_contexts = [context or silence or "" for context in batch.all_contexts]
     distinct = dict.fromkeys(all_contexts, 0)
     for index, (context, encoding) in enumerate(
-        zip(distinct, _encoded(tokenizer, list(distinct)), strict=True)
+        zip(distinct, _encode_strings(tokenizer, list(distinct)), strict=True)
     ):
         distinct[context] = index
         result.contexts.append(np.array(encoding.ids or [tokenizer.eos_token_id], dtype=np.int64))
     known: dict[tuple[int, str, tuple[int, int] | None], int] = {}
     rows = zip(
-        batch.texts, all_contexts, batch.all_spans, _encoded(tokenizer, list(batch.texts)), strict=True
+        batch.texts, all_contexts, batch.all_spans, _encode_strings(tokenizer, list(batch.texts)), strict=True
     )
     for text, context, span, encoding in rows:
         own_context = distinct[context]
@@ -70,7 +70,7 @@ def text_pairs(
     return result
 
 
-def _encoded(tokenizer: Any, strings: list[str]) -> list[Any]:
+def _encode_strings(tokenizer: Any, strings: list[str]) -> list[Any]:
     encodings: list[Any] = tokenizer.backend_tokenizer.encode_batch(strings, add_special_tokens=True)
     return encodings
 

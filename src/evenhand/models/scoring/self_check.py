@@ -61,7 +61,7 @@ def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
         with in_float32(scorer.model) if _runs_in_float32(scorer) else nullcontext():
             check_causal(scorer)
         sequences = _short_sequences(scorer)
-        rejected = _agreed(scorer, sequences, list(ScoringPath))
+        rejected = _choose_agreeing_path(scorer, sequences, list(ScoringPath))
         scorer.tried = int(np.diff(sequences.offsets).max())
         return scorer.path, rejected
     finally:
@@ -69,7 +69,7 @@ def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
         scorer.tokens_given, scorer.budget = 0, Budget(scorer.budget.tokens, scorer.budget.most_targets)
 
 
-def keep_to(scorer: Scorer, longest: int) -> list[str]:
+def check_path_at_length(scorer: Scorer, longest: int) -> list[str]:
     """Check that `scorer.path` is correct for sequences of `longest` tokens, or set it to a path that is.
 
     Call it before sequences become longer than a length at which the model is known to change, or than twice
@@ -86,7 +86,7 @@ def keep_to(scorer: Scorer, longest: int) -> list[str]:
     path, paths = scorer.path, list(ScoringPath)
     try:
         lengths = np.array([longest, longest, max(2, longest - 5), max(2, longest // 2)])
-        return _agreed(scorer, _drawn(scorer, lengths), paths[paths.index(path) :])
+        return _choose_agreeing_path(scorer, _draw_sequences(scorer, lengths), paths[paths.index(path) :])
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
@@ -174,15 +174,17 @@ def check_causal(scorer: Scorer) -> None:
         )
 
 
-def _agreed(scorer: Scorer, sequences: TokenSequences, paths: Sequence[ScoringPath]) -> list[str]:
+def _choose_agreeing_path(
+    scorer: Scorer, sequences: TokenSequences, paths: Sequence[ScoringPath]
+) -> list[str]:
     """Set the scorer's path to the first that agrees with plain passes; return the reasons for those before it."""
     exact = _runs_in_float32(scorer)
     judged = in_float32 if exact else nullcontext
     with judged(scorer.model):
-        truth = _plain(scorer, sequences)
+        truth = _plain_log_probs(scorer, sequences)
     allowed = TOLERANCE
     if not exact:
-        noise = np.abs(truth - _plain(scorer, sequences, rows=1))[_compared(sequences)].max()
+        noise = np.abs(truth - _plain_log_probs(scorer, sequences, rows=1))[_compared_tokens(sequences)].max()
         allowed = float(np.clip(NOISE_ALLOWED * noise, LEAST_NOISE, MOST_NOISE))
     rejected: list[str] = []
     for path in paths:
@@ -222,7 +224,7 @@ def _why_not(
         return describe_error(error)
     if unfit.any():
         raise MemoryError("does not fit even alone in a batch")
-    off = float(of(np.abs(scores - truth)[_compared(sequences)]))
+    off = float(of(np.abs(scores - truth)[_compared_tokens(sequences)]))
     return None if off <= allowed else f"differs from plain forward passes by {off:.2g} nats"
 
 
@@ -245,10 +247,10 @@ def _short_sequences(scorer: Scorer) -> TokenSequences:
     count = scorer.segment // 8
     length = max(SHORTEST, min(LENGTH, scorer.reach or LENGTH))
     # shorten every third sequence, so that padding is checked as well
-    return _drawn(scorer, np.where(np.arange(count) % 3 == 2, max(2, length - 5), length))
+    return _draw_sequences(scorer, np.where(np.arange(count) % 3 == 2, max(2, length - 5), length))
 
 
-def _drawn(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
+def _draw_sequences(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
     """Return random sequences; every second one begins with half of the previous one."""
     random = np.random.default_rng(0)
     count, length = len(lengths), int(lengths.max())
@@ -275,7 +277,7 @@ def _is_compared(count: int) -> NDArray[np.bool_]:
     return np.asarray((pair % 4 == 0) | (pair == pair[-1]))
 
 
-def _compared(sequences: TokenSequences) -> NDArray[np.bool_]:
+def _compared_tokens(sequences: TokenSequences) -> NDArray[np.bool_]:
     """Return which tokens are compared, (total,)."""
     lengths = np.diff(sequences.offsets)
     inside = np.repeat(_is_compared(len(lengths)), lengths)
@@ -284,7 +286,7 @@ def _compared(sequences: TokenSequences) -> NDArray[np.bool_]:
 
 
 @torch.inference_mode()
-def _plain(scorer: Scorer, sequences: TokenSequences, rows: int | None = None) -> np.ndarray:
+def _plain_log_probs(scorer: Scorer, sequences: TokenSequences, rows: int | None = None) -> np.ndarray:
     """Return log probabilities of the whole model, for a number of rows of equal length at a time; 0 if none is
     compared."""
     truth = np.zeros(len(sequences.ids), dtype=np.float32)

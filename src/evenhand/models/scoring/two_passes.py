@@ -27,7 +27,7 @@ class StartPass:
     sequences: TokenSequences  # rows with nothing to score in this pass are empty and have errors
     sources: Ints  # (total,) index of each token among those of the complete sequences
 
-    def put(self, scores: Scores, into: Scores) -> None:
+    def write_scores(self, scores: Scores, into: Scores) -> None:
         """Write the scores of this pass into the scores of the complete sequences, in place."""
         scored = self.sequences.scored
         for values, target in zip(scores, into, strict=True):
@@ -91,5 +91,5 @@ def score_start_apart(whole: TokenSequences, lead: int, score: Callable[[TokenSe
     """
     merged = np.zeros(len(whole.ids), dtype=np.float32), np.zeros(len(whole.ids), dtype=bool)
     for one in start_apart(whole, lead, reads_first_alone(whole, lead)):
-        one.put(score(one.sequences), merged)
+        one.write_scores(score(one.sequences), merged)
     return merged

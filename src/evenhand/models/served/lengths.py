@@ -44,15 +44,17 @@ def excess(text: str, count: int, limit: int) -> str | None:
     return f"{words} words where at most {limit} tokens were allowed" if words > limit + 1 else None
 
 
-def shortened(text: str, tokens: Sequence[_Token], count: int, limit: int) -> tuple[str, tuple[_Token, ...]]:
+def shorten_response(
+    text: str, tokens: Sequence[_Token], count: int, limit: int
+) -> tuple[str, tuple[_Token, ...]]:
     """Return a response shortened to the limit, and its first tokens if they are listed. count: tokens of the text.
 
     With listed tokens, the cut is exact. If the server only counts tokens, the text is cut after the last whole word
     within the share limit / count of its characters. If it does not count tokens, `limit` words are kept.
 
-    >>> shortened("She is a nurse.", [("She", -1.0), (" is", -0.5), (" a", -1.5), (" nurse.", -2.0)], 4, 2)
+    >>> shorten_response("She is a nurse.", [("She", -1.0), (" is", -0.5), (" a", -1.5), (" nurse.", -2.0)], 4, 2)
     ('She is', (('She', -1.0), (' is', -0.5)))
-    >>> shortened("She is a very good nurse.", (), 10, 5)[0], shortened("She is a nurse.", (), 0, 2)[0]
+    >>> shorten_response("She is a very good nurse.", (), 10, 5)[0], shorten_response("She is a nurse.", (), 0, 2)[0]
     ('She is a', 'She is')
     """
     kept = tuple(tokens[:limit])

@@ -19,7 +19,7 @@ from evenhand.models.contract import Architecture, Generations, Likelihoods, Tex
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.options import HttpOptions, api_key, split_address
 from evenhand.models.served.requests import ServedModel
-from evenhand.models.served.scoring import READABLE, Scored, check_echo, echo_body, read_scored
+from evenhand.models.served.scoring import READABLE, ScoredText, check_echo, echo_body, read_scored
 from evenhand.models.served.writing import (
     Messages,
     ServedText,
@@ -103,14 +103,14 @@ class HttpModel:
         greeting = Decoding(max_new_tokens=GREETING_TOKENS)
         fields = {self.options.limit: GREETING_TOKENS}
         try:
-            answer = self._greeted(sample_body("Hello", 0, greeting, fields, self.options), greeting)
+            answer = self._send_greeting(sample_body("Hello", 0, greeting, fields, self.options), greeting)
         except ModelError as error:
             names = self.served.names()
             known = f" Available models: {', '.join(names[:20])}." if names else ""
             raise ModelError(error.message + known, error.hint) from error
         return answer.body or {}
 
-    def _greeted(self, body: dict[str, Any], greeting: Decoding) -> Answer:
+    def _send_greeting(self, body: dict[str, Any], greeting: Decoding) -> Answer:
         """Return a readable response to the test message. Unreadable responses say nothing
         about the model, so it is sent again.
         """
@@ -149,7 +149,7 @@ class HttpModel:
         The server's `system_fingerprint` may change between two requests and is therefore in `describe`.
         """
         served = self.served_model
-        return self._asked_as(served_model=served)
+        return self._fingerprint_fields(served_model=served)
 
     def describe(self) -> dict[str, Any]:
         """Return facts for the manifest and the report: calls, retries, tokens, latency, and the location of stored
@@ -159,7 +159,7 @@ class HttpModel:
         """
         checked = "echo_written" in self.__dict__
         return {
-            **(self.fingerprint if "_greeting" in self.__dict__ else self._asked_as()),
+            **(self.fingerprint if "_greeting" in self.__dict__ else self._fingerprint_fields()),
             "device": "server",
             "scoring": "echoed log probabilities, checked" if checked else "not asked for",
             "service": self.served.describe(),
@@ -181,7 +181,7 @@ class HttpModel:
             raise UsageError(
                 f"{len(prompts)} prompts, but {len(keys)} keys.", "Give one key for each prompt."
             )
-        return self._written(prompts, [None] * len(prompts), keys, decoding)
+        return self._request_texts(prompts, [None] * len(prompts), keys, decoding)
 
     def generate_messages(
         self, prompts: Sequence[Messages], keys: Sequence[str], decoding: Decoding
@@ -196,7 +196,7 @@ class HttpModel:
                 f"{self.served.model} is used in completions mode, which accepts a single text only.",
                 "Use chat mode: add chat=1 after the model name (http://host:port/v1#model?chat=1).",
             )
-        return self._written(keys, prompts, keys, decoding)
+        return self._request_texts(keys, prompts, keys, decoding)
 
     def refuses_messages(self, messages: Messages) -> str | None:
         """Return why the server refuses such a chat, or None. The request is sent once and never stored.
@@ -235,7 +235,7 @@ class HttpModel:
         bodies = [echo_body(placed[i][0], self.echo_written) for i in sent]
         keys = [self._key(body) for body in bodies]
 
-        def read(i: int, answer: Answer) -> Scored:
+        def read(i: int, answer: Answer) -> ScoredText:
             return read_scored(answer, *placed[i], spans[i])
 
         def good(number: int, answer: Answer) -> bool:
@@ -249,7 +249,7 @@ class HttpModel:
             before = _likelihoods([read(i, answer) for i, answer in known.items()], batch.want_starts)
             error.before = AnsweredBefore(self, list(known), before)
             raise
-        nothing = Scored(error=ResponseError.EMPTY_TEXT, detail="the text is empty or white space")
+        nothing = ScoredText(error=ResponseError.EMPTY_TEXT, detail="the text is empty or white space")
         scored = [nothing] * len(batch.texts)
         for i, answer in zip(sent, answers, strict=True):
             scored[i] = read(i, answer)
@@ -266,7 +266,7 @@ class HttpModel:
         name = self.fingerprint["name"]
         return check_echo(lambda body: self.served.ask(self.path, body), name)
 
-    def _written(
+    def _request_texts(
         self,
         prompts: Sequence[str],
         chats: Sequence[Messages | None],
@@ -307,7 +307,7 @@ class HttpModel:
         }
         return _generations(rows, [read.get(row, nothing) for row in rows])
 
-    def _asked_as(self, **known: Any) -> dict[str, Any]:
+    def _fingerprint_fields(self, **known: Any) -> dict[str, Any]:
         address = {"name": self.served.model, "server": self.client.base_url.split("://", 1)[1]}
         return {**address, **known, "architecture": "causal", **self.options.conventions()}
 
@@ -362,7 +362,7 @@ def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
     return HttpModel(base_url, model, options or named)
 
 
-def _likelihoods(scored: Sequence[Scored], want_starts: bool) -> Likelihoods:
+def _likelihoods(scored: Sequence[ScoredText], want_starts: bool) -> Likelihoods:
     starts = [start for row in scored for start in row.starts] if want_starts else []
     return Likelihoods(
         offsets=np.cumsum([0, *(len(row.log_probs) for row in scored)], dtype=np.int64),

@@ -41,7 +41,7 @@ class ServedModel:
 
     def ask(self, path: str, body: dict[str, Any]) -> Answer:
         """Send one request without the store. Raises ModelError if the server does not have the path or model."""
-        answer = self._checked(path, self.client.post(path, {"model": self.model, **body}))
+        answer = self._check_answer(path, self.client.post(path, {"model": self.model, **body}))
         self._count(answer)
         return answer
 
@@ -107,7 +107,7 @@ class ServedModel:
             }
         else:
             other = {"prompt": HARMLESS}
-        return self._checked(path, self.client.post(path, {"model": self.model, **body, **other}))
+        return self._check_answer(path, self.client.post(path, {"model": self.model, **body, **other}))
 
     def names(self) -> list[str]:
         """Return the names of the models that the server lists; empty if it has no list."""
@@ -117,7 +117,7 @@ class ServedModel:
         names = [entry.get("id") for entry in listed if isinstance(entry, dict)]
         return sorted(name for name in names if isinstance(name, str))
 
-    def _checked(self, path: str, answer: Answer) -> Answer:
+    def _check_answer(self, path: str, answer: Answer) -> Answer:
         if answer.status in ABSENT:
             others = {
                 "/completions": "chat completions, add ?chat=1",

@@ -44,7 +44,7 @@ def read_echo(choice: Mapping[str, Any], prompt: str) -> list[Token] | str:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredText:
     """The scored tokens of one text, or the reason why there are none."""
 
     log_probs: tuple[float, ...] = ()
@@ -58,7 +58,7 @@ READABLE = (None, ResponseError.NO_SCORED_TOKEN)
 """Result of `read_scored` for responses that are worth storing."""
 
 
-def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int] | None) -> Scored:
+def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int] | None) -> ScoredText:
     """Return the scored tokens of the text that begins at character `boundary` of a prompt.
 
     A token that crosses the boundary belongs to the text. span: characters of the text; only tokens that overlap it are
@@ -66,28 +66,28 @@ def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int
     """
     if answer.error is not None:
         code, detail = row_error(answer)
-        return Scored(error=code, detail=detail)
+        return ScoredText(error=code, detail=detail)
     choice = first_choice(answer.body)
     if choice is None:
         code, detail = without_choice(answer)
-        return Scored(error=code, detail=detail)
+        return ScoredText(error=code, detail=detail)
     tokens = read_echo(choice, prompt)
     if isinstance(tokens, str):
-        return Scored(error=ResponseError.UNPARSABLE, detail=tokens)
+        return ScoredText(error=ResponseError.UNPARSABLE, detail=tokens)
     low, high = (boundary, len(prompt)) if span is None else (boundary + span[0], boundary + span[1])
     scored = [token for token in tokens if token.end > low and token.start < high]
     # servers give no value for the first token, because nothing precedes it
     scored = [token for token in scored if not (token is tokens[0] and np.isnan(token.log_prob))]
     if not scored:
         why = "no token has anything before it to be predicted from"
-        return Scored(error=ResponseError.NO_SCORED_TOKEN, detail=f"{why} (see the option `start`)")
+        return ScoredText(error=ResponseError.NO_SCORED_TOKEN, detail=f"{why} (see the option `start`)")
     values = tuple(token.log_prob for token in scored)
     untold = [token.text for token in scored if np.isnan(token.log_prob)]
     if untold:
         lacking = f"the server gave no log probability of the token {untold[0][:50]!r} that can be one"
-        return Scored(error=ResponseError.NOT_FINITE, detail=lacking)
+        return ScoredText(error=ResponseError.NOT_FINITE, detail=lacking)
     starts = tuple(max(0, token.start - boundary) for token in scored)
-    return Scored(values, tuple(token_number(token.text) for token in scored), starts)
+    return ScoredText(values, tuple(token_number(token.text) for token in scored), starts)
 
 
 def check_echo(ask: Ask, name: str) -> int:
@@ -103,10 +103,10 @@ def check_echo(ask: Ask, name: str) -> int:
     compared: list[tuple[str, float, float]] = []
     for prompt in PROBES:
         body = {"prompt": prompt, "max_tokens": PROBE_TOKENS, "temperature": 0, "logprobs": 1}
-        choice = _answered(ask(body), name)
+        choice = _first_choice_or_error(ask(body), name)
         listed = listed_tokens(choice)
         if not isinstance(listed, list):
-            raise _unsupported(
+            raise _unsupported_error(
                 name,
                 _impossible(listed) or "does not return log-probabilities of the tokens that it generates",
             )
@@ -114,7 +114,7 @@ def check_echo(ask: Ask, name: str) -> int:
         continuation = "".join(token for token, _ in written_tokens)
         if not continuation or not str(choice.get("text")).startswith(continuation):
             continue  # the text ended at once, or the listed tokens do not spell it
-        again = _echoed(ask(echo_body(prompt + continuation, written)), prompt + continuation, name)
+        again = _read_echo(ask(echo_body(prompt + continuation, written)), prompt + continuation, name)
         behind = [token for token in again if token.start >= len(prompt)]
         # while the text is split into the generated tokens, each token has the same context as when it was generated
         for (token, value), echoed in zip(written_tokens, behind, strict=False):
@@ -122,12 +122,12 @@ def check_echo(ask: Ask, name: str) -> int:
                 break
             compared.append((token, value, echoed.log_prob))
     if len(compared) < FEWEST:
-        raise _unsupported(
+        raise _unsupported_error(
             name, "splits a text into other tokens than it generates, so it could not be checked"
         )
     for token, once, later in compared:
         if not abs(once - later) <= TOLERANCE:
-            raise _unsupported(
+            raise _unsupported_error(
                 name,
                 f"gave the token {token!r} {once:.3f} nats when it generated it and {later:.3f} when it echoed it "
                 "(some servers are off by one token)",
@@ -139,17 +139,17 @@ def _least_written(ask: Ask, name: str) -> int:
     answer, written = ask(echo_body(PROBES[0], 0)), 0
     if answer.status in MALFORMED:
         answer, written = ask(echo_body(PROBES[0], 1)), 1
-    _echoed(answer, PROBES[0], name)
+    _read_echo(answer, PROBES[0], name)
     return written
 
 
-def _echoed(answer: Answer, text: str, name: str) -> list[Token]:
-    listed = listed_tokens(_answered(answer, name))
+def _read_echo(answer: Answer, text: str, name: str) -> list[Token]:
+    listed = listed_tokens(_first_choice_or_error(answer, name))
     if not isinstance(listed, list):
-        raise _unsupported(name, _impossible(listed) or "does not return log-probabilities")
+        raise _unsupported_error(name, _impossible(listed) or "does not return log-probabilities")
     tokens = align(listed, text)
     if isinstance(tokens, str):
-        raise _unsupported(name, f"does not echo the tokens of the prompt: {tokens}")
+        raise _unsupported_error(name, f"does not echo the tokens of the prompt: {tokens}")
     return tokens
 
 
@@ -157,16 +157,16 @@ def _is_whole(listed: tuple[str, float]) -> bool:
     return bool(listed[0]) and PART not in listed[0] and not listed[0].startswith("bytes:")
 
 
-def _answered(answer: Answer, name: str) -> Mapping[str, Any]:
+def _first_choice_or_error(answer: Answer, name: str) -> Mapping[str, Any]:
     if answer.error is not None:
         if answer.status in MALFORMED:
-            raise _unsupported(name, f"refuses to score: {answer.detail}")
+            raise _unsupported_error(name, f"refuses to score: {answer.detail}")
         raise ModelError(
             f"The server of {name!r} could not be tested: {answer.detail}.", "Run the command again later."
         )
     choice = first_choice(answer.body)
     if choice is None:
-        raise _unsupported(name, "returned no choice")
+        raise _unsupported_error(name, "returned no choice")
     return choice
 
 
@@ -174,7 +174,7 @@ def _impossible(listed: str | None) -> str | None:
     return listed and f"returns impossible log-probabilities: {listed}"
 
 
-def _unsupported(name: str, reason: str) -> Unsupported:
+def _unsupported_error(name: str, reason: str) -> Unsupported:
     return Unsupported(
         f"The likelihoods of the server of {name!r} cannot be used: it {reason}.",
         "Use vLLM's /v1/completions, or load the model's weights locally. Benchmarks of generated text need no "

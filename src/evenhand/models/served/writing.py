@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.models.contract import Finish
 from evenhand.models.decoding import Decoding
-from evenhand.models.served.lengths import HINT, WHOLE, excess, shortened
+from evenhand.models.served.lengths import HINT, WHOLE, excess, shorten_response
 from evenhand.models.served.options import HttpOptions
 from evenhand.models.served.requests import row_error, token_count
 from evenhand.models.served.spelling import spells
@@ -178,7 +178,7 @@ def read_written(answer: Answer, decoding: Decoding, allow_longer: str = "") -> 
         return ServedText(text, "stop" if finish == "stop" else "longer", count, tokens)
     if too_much:
         limit, shown = decoding.max_new_tokens, count if tokens else _shown_tokens(answer, count, len(text))
-        kept, first = shortened(text, tokens, shown, limit)
+        kept, first = shorten_response(text, tokens, shown, limit)
         return ServedText(kept, finish if kept == text else "cut", len(first) or min(shown, limit), first)
     return ServedText(text, finish, count, tokens)
 

@@ -21,7 +21,7 @@ from .rows import (
     Reader as Reader,
     Row as Row,
     RowRules as RowRules,
-    collected as collected,
+    collect_rows as collect_rows,
     continuation_key as continuation_key,
     first_stop as first_stop,
     row_uniforms as row_uniforms,
@@ -29,7 +29,7 @@ from .rows import (
 from .state import (
     CausalState as CausalState,
     EncoderDecoderState as EncoderDecoderState,
-    padded as padded,
+    pad_rows as pad_rows,
 )
 from .steered_state import (
     common_beginnings as common_beginnings,

@@ -19,7 +19,7 @@ from evenhand.models.decoding import Decoding
 from evenhand.models.writing.constraints import Constraints
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.kept_states import KeptStates, in_common
-from evenhand.models.writing.rows import Reader, Row, collected, first_stop
+from evenhand.models.writing.rows import Reader, Row, collect_rows, first_stop
 from evenhand.models.writing.steering import Steering
 from evenhand.models.writing.writer import Task, Writer
 from evenhand.weights import run_batches
@@ -36,7 +36,7 @@ class Beam:
 
 
 @dataclass(frozen=True)
-class Ended:
+class FinishedBeam:
     """A finished continuation; `rank` is its log-likelihood divided by its penalised length."""
 
     beam: Beam
@@ -79,7 +79,7 @@ class BeamSearch:
     ids: list[int]
     rules: Rules
     beams: list[Beam] = field(default_factory=lambda: [Beam()])
-    ended: list[Ended] = field(default_factory=list)
+    ended: list[FinishedBeam] = field(default_factory=list)
     over: bool = False
     broken: bool = False
 
@@ -99,7 +99,7 @@ class BeamSearch:
             stuck.append((parent, Beam(beam.tokens, score + DEAD)))
             # further candidates are only a reserve
             if place < self.rules.width and score > DEAD:
-                self.ended.append(Ended(beam, self.rules.rank(score, len(beam.tokens)), finish, text))
+                self.ended.append(FinishedBeam(beam, self.rules.rank(score, len(beam.tokens)), finish, text))
         self.ended = sorted(self.ended, key=lambda ended: -ended.rank)[: self.rules.width]
         following = (going + stuck)[: self.rules.width]
         self.beams = [beam for _, beam in following]
@@ -120,12 +120,12 @@ class BeamSearch:
         best = self.ended[0].beam.tokens if self.ended else ()
         return max(range(len(beams)), key=lambda k: in_common(beams[k].tokens, best))
 
-    def banned(self, beam: Beam) -> list[int]:
+    def banned_tokens(self, beam: Beam) -> list[int]:
         """Return the tokens that must not come next."""
         decoding, rules = self.rules.decoding, self.rules
         banned = list(rules.ends) if len(beam.tokens) < decoding.min_new_tokens else []
         seen = rules.reader.ngrams(decoding, self.ids, beam.tokens)
-        return banned if seen is None else banned + seen.blocked()
+        return banned if seen is None else banned + seen.blocked_tokens()
 
     def _finish(self, beam: Beam) -> tuple[Finish | None, str]:
         decoding, rules = self.rules.decoding, self.rules
@@ -165,7 +165,7 @@ def write_with_beams(writer: Writer, task: Task) -> Generations:
     done: dict[tuple[int, int], Row] = {}
 
     def run(chosen: NDArray[np.int64]) -> None:
-        for search in _searched(
+        for search in _run_searches(
             writer, task, [BeamSearch(i, prompts.ids[i], rules) for i in np.array(usable)[chosen]]
         ):
             done[int(search.prompt), 0] = search.row()
@@ -179,10 +179,10 @@ def write_with_beams(writer: Writer, task: Task) -> Generations:
             unfit = run_batches(lengths[:, None].repeat(rows, 1), counts, writer.budget, run)
     writer.work.rows += len(done)
     writer.work.tokens_written += sum(len(row.tokens) for row in done.values())
-    return collected(prompts, decoding, done, {usable[k] for k in unfit})
+    return collect_rows(prompts, decoding, done, {usable[k] for k in unfit})
 
 
-def _searched(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[BeamSearch]:
+def _run_searches(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[BeamSearch]:
     places, state = writer.long(range(len(searches))), task.state
     state.clear()
     logits = state.join([task.prompts.read(search.prompt) for search in searches], places, places)
@@ -192,7 +192,7 @@ def _searched(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[Be
         parents: list[int] = []
         finished: list[int] = []
         first = 0
-        allowed = _allowed(writer.constraints, going, logits, task.steering is None)
+        allowed = _mask_forbidden(writer.constraints, going, logits, task.steering is None)
         for search, candidates in zip(going, _candidates(going, allowed, task.steering), strict=True):
             beams = search.beams
             chosen = search.step(candidates)
@@ -216,14 +216,14 @@ def _searched(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[Be
         writer.work.steps += 1
 
 
-def _allowed(
+def _mask_forbidden(
     constraints: Constraints, searches: list[BeamSearch], logits: Tensor, as_log_probs: bool
 ) -> Tensor:
     """Return scores with minus infinity for forbidden tokens; as published, a forced token has the score 0."""
     scores = logits.log_softmax(-1) if as_log_probs else logits.clone()
     rows = [(search, beam) for search in searches for beam in search.beams]
     for k, (search, beam) in enumerate(rows):
-        scores[k, ..., search.banned(beam)] = -torch.inf
+        scores[k, ..., search.banned_tokens(beam)] = -torch.inf
     if constraints:
         rules = searches[0].rules
         read = [rules.reader.places_before(search.ids) for search, _ in rows]
@@ -237,7 +237,7 @@ def _candidates(
 ) -> list[list[tuple[float, int, int]]]:
     """Return the most likely next steps of each search as (score, beam, token), best first."""
     if steering is not None:
-        scores = steering.combined(scores)
+        scores = steering.combine_logits(scores)
     before = [beam.score for search in searches for beam in search.beams]
     scores = scores + torch.tensor(before, device=scores.device)[:, None]
     vocabulary = scores.shape[-1]

@@ -73,7 +73,7 @@ class Constraints:
     """Settings that are requested and not supported."""
 
     @classmethod
-    def of(cls, model: Any) -> "Constraints":
+    def from_model(cls, model: Any) -> "Constraints":
         """Return the constraints of `model.generation_config`."""
         settings = getattr(model, "generation_config", None)
         phrases = getattr(settings, "bad_words_ids", None) or []

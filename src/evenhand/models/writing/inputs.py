@@ -20,7 +20,7 @@ class Prompts:
     behind: list[list[list[int]]] = field(default_factory=list)
     """With steering: for each prompt, its tokens after each context, including the context."""
 
-    def keyed(self, keys: Sequence[str]) -> "Prompts":
+    def with_keys(self, keys: Sequence[str]) -> "Prompts":
         """Return the prompts with random numbers that depend on keys. Raise a UsageError unless there is one key per
         prompt.
         """

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from evenhand.models.writing.key_values import cache_of_rows
-from evenhand.models.writing.state import CausalState, DecoderState, padded
+from evenhand.models.writing.state import CausalState, DecoderState, pad_rows
 from evenhand.schema import UsageError
 from evenhand.weights import available_memory, is_out_of_memory
 
@@ -46,7 +46,7 @@ class KeptState:
 
 
 @dataclass(frozen=True)
-class Begun:
+class ComputedPrefix:
     """The number of tokens of a prompt that were computed before, and their kept state."""
 
     count: int = 0
@@ -115,7 +115,7 @@ class KeptStates:
         found = [self._longest(tuple(prompt)) for prompt in prompts]
         self._awaited = Counter(tokens for tokens, count in found if tokens and count >= WORTH_TAKING)
 
-    def take(self, prompt: Sequence[int]) -> Begun:
+    def take(self, prompt: Sequence[int]) -> ComputedPrefix:
         """Return the kept state of a prompt's beginning.
 
         It never includes the last token, which must be computed for the reply.
@@ -126,7 +126,7 @@ class KeptStates:
         self.prompts += 1
         self.tokens += len(sought)
         if tokens is None or count < WORTH_TAKING:
-            return Begun()
+            return ComputedPrefix()
         self.prompts_begun += 1
         self.tokens_kept += count
         state = self._by_use[tokens]
@@ -136,7 +136,7 @@ class KeptStates:
             self._gone_on.add(tokens)
         if tokens in self._gone_on and self._awaited[tokens] <= 0:
             self._forget(tokens)
-        return Begun(count, state.layers)
+        return ComputedPrefix(count, state.layers)
 
     def keep(self, state: KeptState) -> None:
         """Store a state if there is room, or if room can be made."""
@@ -175,15 +175,15 @@ class KeptStates:
 
 
 @dataclass(frozen=True)
-class BegunRows:
+class ComputedPrefixRows:
     """Rows whose beginnings were kept from an earlier call; each row continues after its kept tokens."""
 
-    begun: Sequence[Begun]
+    begun: Sequence[ComputedPrefix]
     device: torch.device
 
-    def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
-        """Return the model's input for reading tail i after row i (see `Beginnings.in_front_of`)."""
-        ids, read = padded(tails, self.device, left=True)
+    def input_for_tails(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
+        """Return the model's input for reading tail i after row i (see `Beginnings.input_for_tails`)."""
+        ids, read = pad_rows(tails, self.device, left=True)
         counts, new = [one.count for one in self.begun], list(map(len, tails))
         width = max(count + more for count, more in zip(counts, new, strict=True))
         ends = [width - more for more in new]
@@ -297,10 +297,10 @@ class KeepingState:
             raise
 
     def _read(
-        self, begun: Sequence[Begun], tails: Sequence[Sequence[int]], branch: Tensor, places: Tensor
+        self, begun: Sequence[ComputedPrefix], tails: Sequence[Sequence[int]], branch: Tensor, places: Tensor
     ) -> Tensor:
         if any(one.count for one in begun):
-            return self.state.join_behind(BegunRows(begun, self.device), tails, branch, places)
+            return self.state.join_behind(ComputedPrefixRows(begun, self.device), tails, branch, places)
         return self.state.join(tails, branch, places)
 
     def _reorder(self, rows: Tensor) -> None:

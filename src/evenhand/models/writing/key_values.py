@@ -51,8 +51,8 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         """Copy the used part into new buffers.
 
         rows: indices of the rows in their new order; None: all. more: number of rows to add after them. lead: number of
-        columns to add in front. Both have arbitrary contents until `put` fills them. spare: number of columns to leave
-        free at the end.
+        columns to add in front. Both have arbitrary contents until `overwrite_rows` fills them. spare: number of
+        columns to leave free at the end.
         """
         if not self.buffers:
             return
@@ -68,7 +68,7 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         self.buffers = laid
         self._show()
 
-    def put(self, places: Tensor, keys: Tensor, values: Tensor) -> None:
+    def overwrite_rows(self, places: Tensor, keys: Tensor, values: Tensor) -> None:
         """Overwrite complete rows with keys and values, (rows, heads, columns, width), which end at
         the newest column.
         """
@@ -78,7 +78,9 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
             shown.index_fill_(0, places, 0)
             shown[:, :, shown.shape[2] - states.shape[2] :].index_copy_(0, places, states)
 
-    def begin_with(self, rows: Tensor, columns: Tensor, states: tuple[Tensor, Tensor], kept: Tensor) -> None:
+    def write_beginnings(
+        self, rows: Tensor, columns: Tensor, states: tuple[Tensor, Tensor], kept: Tensor
+    ) -> None:
         """Write states, (tokens, heads, width), into an empty buffer, also into columns of the next update.
 
         rows, columns: (tokens,) positions of the states. kept: (rows, new), True for columns of the next update that it
@@ -98,7 +100,7 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         ends: Sequence[int],
         kept: Tensor,
     ) -> None:
-        """Do the same as `begin_with` with separate states per row: the first counts[i], which end at column ends[i].
+        """Do the same as `write_beginnings` with separate states per row: the first counts[i], up to column ends[i].
 
         states: for each row, (heads, tokens, width), or None for a row without kept tokens.
         """

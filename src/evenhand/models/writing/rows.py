@@ -61,7 +61,7 @@ class SeenNgrams:
             self.following.setdefault(self._last(), []).append(token)
         self.tokens.append(token)
 
-    def blocked(self) -> list[int]:
+    def blocked_tokens(self) -> list[int]:
         """Return the tokens that must not come next."""
         return self.following.get(self._last(), []) if len(self.tokens) >= self.size - 1 else []
 
@@ -100,7 +100,7 @@ class Reader:
     tokenizer: Any
     start: int | None = None
 
-    def before(self, prompt: Sequence[int]) -> Sequence[int]:
+    def tokens_before(self, prompt: Sequence[int]) -> Sequence[int]:
         """Return the tokens of the prompt that are in the same sequence as its continuation."""
         return prompt if self.start is None else []
 
@@ -119,12 +119,12 @@ class Reader:
             return None
         if place == "context" and self.start is not None:
             return SeenNgrams([self.start, *tokens], size, apart=prompt)
-        before = [] if place == "continuation" else self.before(prompt)
+        before = [] if place == "continuation" else self.tokens_before(prompt)
         return SeenNgrams([*before, *tokens], size)
 
     def text(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
         """Return the continuation; some tokenizers drop a space before decoded text."""
-        before = self.before(prompt)[-SHOWN_BEFORE:]
+        before = self.tokens_before(prompt)[-SHOWN_BEFORE:]
         shown = self._decode(before)
         whole = self._decode([*before, *tokens])
         return whole[len(shown) :] if whole.startswith(shown) else self._decode(tokens)
@@ -148,7 +148,7 @@ class RowRules:
     end_is_forced: bool = False
     """True if the model forces an end token at the maximum length, which is then not part of the text."""
 
-    def begun(self, prompt: int, sample: int) -> Row:
+    def new_row(self, prompt: int, sample: int) -> Row:
         """Return a continuation without tokens, with the uniform random numbers for sampling."""
         rule, row = self.decoding, Row(prompt, sample)
         if not rule.is_greedy:
@@ -184,7 +184,7 @@ def first_stop(text: str, stops: Sequence[str]) -> int | None:
     return min((place for place in map(text.find, stops) if place >= 0), default=None)
 
 
-def collected(
+def collect_rows(
     prompts: Prompts, decoding: Decoding, done: Mapping[tuple[int, int], Row], unfit: set[int]
 ) -> Generations:
     """Return all rows in the order of the prompts. Missing rows have an error with the reason.

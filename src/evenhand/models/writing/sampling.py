@@ -8,14 +8,14 @@ NUCLEUS = 1024  # number of most likely tokens that top-p considers before it so
 BELOW_ONE = 1 - 2.0**-40  # so that rounding never makes a random number reach the total probability
 
 
-def filtered(logits: torch.Tensor, decoding: Decoding) -> torch.Tensor:
+def filter_logits(logits: torch.Tensor, decoding: Decoding) -> torch.Tensor:
     """Return logits after temperature, top-k and top-p, in this order; minus infinity for excluded tokens.
 
     logits: (rows, vocabulary), in 32 bits. Tokens with exactly the probability of the k-th are kept, and at least one
     token always is. Source: Holtzman et al. 2020 for top-p; both filters equal Hugging Face's.
 
     >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
-    >>> filtered(torch.tensor([[0.0, 2.0]]), rule).tolist()
+    >>> filter_logits(torch.tensor([[0.0, 2.0]]), rule).tolist()
     [[-inf, 2.0]]
     """
     assert decoding.temperature is not None, "greedy decoding filters nothing"
@@ -31,8 +31,8 @@ def filtered(logits: torch.Tensor, decoding: Decoding) -> torch.Tensor:
     return scores
 
 
-def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) -> torch.Tensor:
-    """Return one token per row from the filtered distribution; faster than `draw(filtered(logits, decoding),
+def sample_tokens(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) -> torch.Tensor:
+    """Return one token per row from the filtered distribution; faster than `draw(filter_logits(logits, decoding),
     uniforms)`.
 
     Only the most likely tokens are used if they are sufficient: the k most likely, or those with the share p. Other
@@ -40,7 +40,7 @@ def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) ->
     Returns (rows,) token ids.
 
     >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
-    >>> sampled(torch.tensor([[0.0, 2.0, 1.0]]), rule, torch.tensor([0.5]).double()).tolist()
+    >>> sample_tokens(torch.tensor([[0.0, 2.0, 1.0]]), rule, torch.tensor([0.5]).double()).tolist()
     [1]
     """
     assert decoding.temperature is not None, "greedy decoding draws nothing"
@@ -48,7 +48,7 @@ def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) ->
     nucleus = decoding.top_p if decoding.top_p is not None and decoding.top_p < 1 else None
     count = NUCLEUS if decoding.top_k is None else decoding.top_k + 1
     if (decoding.top_k is None and nucleus is None) or count >= vocabulary // 2:
-        return draw(filtered(logits, decoding), uniforms)
+        return draw(filter_logits(logits, decoding), uniforms)
     scores, ids = logits.topk(count)
     scores = scores / decoding.temperature
     if decoding.top_k is not None:
@@ -69,7 +69,7 @@ def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) ->
     tokens = ids.gather(1, places[:, None])[:, 0]
     if not settled.all():
         rest = (~settled).nonzero()[:, 0]
-        tokens[rest] = draw(filtered(logits[rest], decoding), uniforms[rest.to(uniforms.device)])
+        tokens[rest] = draw(filter_logits(logits[rest], decoding), uniforms[rest.to(uniforms.device)])
     return tokens
 
 

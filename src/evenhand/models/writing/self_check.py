@@ -26,7 +26,7 @@ every batch shape.
 """
 
 
-def judged(state: DecoderState) -> tuple[Any, float]:
+def comparison_precision(state: DecoderState) -> tuple[Any, float]:
     """Return the context manager in which a model is checked (in 32 bits if possible), and the tolerance in nats."""
     model = state.model
     if next(model.parameters()).dtype.itemsize >= 4:

@@ -29,7 +29,7 @@ class Beginnings:
     seen: Tensor
 
     @classmethod
-    def of(cls, cache: Any, seen: Tensor) -> "Beginnings":
+    def from_cache(cls, cache: Any, seen: Tensor) -> "Beginnings":
         """Return the beginnings in a cache after they were read."""
         empty = (seen == 0)[:, None, :, None]
         # columns without a token are masked, but a masked NaN would still spread
@@ -43,7 +43,7 @@ class Beginnings:
             seen,
         )
 
-    def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
+    def input_for_tails(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
         """Return the model's input for reading tails, tail i after beginning i (modulo their number).
 
         Returns the tails, padded in front, (tails, longest); a mask of tokens, (tails, columns); and a cache in which
@@ -51,7 +51,7 @@ class Beginnings:
         because windows and linear biases count columns. There are as many columns as the longest row has tokens.
         """
         device, held = self.seen.device, self.seen.shape[1]
-        ids, read = padded(tails, device, left=True)
+        ids, read = pad_rows(tails, device, left=True)
         of = torch.arange(len(tails), device=device) % len(self.seen)
         lengths, new = self.seen.sum(1)[of], read.sum(1)
         width = int((lengths + new).max())
@@ -63,19 +63,19 @@ class Beginnings:
         for layer, states in zip(cache.layers, self.layers, strict=True):
             if states is not None:
                 keys, values = (part[beginnings, :, sources] for part in states)
-                layer.begin_with(rows, columns, (keys, values), kept=begun[:, width - ids.shape[1] :])
+                layer.write_beginnings(rows, columns, (keys, values), kept=begun[:, width - ids.shape[1] :])
         seen = begun.long()
         seen[:, width - ids.shape[1] :] |= read
         return ids, seen, cache
 
 
 class ReadBefore(Protocol):
-    """Interface of text before some tails that has been read: `Beginnings`, or `BegunRows` kept from
+    """Interface of text before some tails that has been read: `Beginnings`, or `ComputedPrefixRows` kept from
     an earlier call.
     """
 
-    def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
-        """Return the model's input for reading the tails (see `Beginnings.in_front_of`)."""
+    def input_for_tails(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
+        """Return the model's input for reading the tails (see `Beginnings.input_for_tails`)."""
         ...
 
 
@@ -154,20 +154,20 @@ class CausalState:
 
     def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
         """Read the prompts; the head is evaluated at their last tokens only."""
-        ids, seen = padded(prompts, self.device, left=True)
+        ids, seen = pad_rows(prompts, self.device, left=True)
         read = buffered_cache()
         logits = self._forward(ids, seen, read)
-        self._take_in(read, seen, branch, places)
+        self._store_rows(read, seen, branch, places)
         self.tokens_read = sum(map(len, prompts))
         return logits[branch]
 
     def beginnings(self, sequences: Sequence[Sequence[int]]) -> Beginnings:
         """Read what many prompts begin with, each once, side by side; some may be empty."""
-        ids, seen = padded(sequences, self.device, left=True)
+        ids, seen = pad_rows(sequences, self.device, left=True)
         read: Any = DynamicCache()
         if ids.shape[1]:
             self._forward(ids, seen, read)
-        return Beginnings.of(read, seen)
+        return Beginnings.from_cache(read, seen)
 
     def join_behind(
         self, beginnings: ReadBefore, tails: Sequence[Sequence[int]], branch: Tensor, places: Tensor
@@ -175,9 +175,9 @@ class CausalState:
         """Do the same as `join` for prompts whose beginnings are already in the cache. At least one token must remain
         to be read.
         """
-        ids, seen, read = beginnings.in_front_of(tails)
+        ids, seen, read = beginnings.input_for_tails(tails)
         logits = self._forward(ids, seen, read)
-        self._take_in(read, seen, branch, places)
+        self._store_rows(read, seen, branch, places)
         self.tokens_read = sum(map(len, tails))
         return logits[branch]
 
@@ -211,7 +211,7 @@ class CausalState:
         """Mark rows as finished, so that their memory can be freed."""
         self.seen[places, :-1] = 0
 
-    def _take_in(self, read: Any, seen: Tensor, branch: Tensor, places: Tensor) -> None:
+    def _store_rows(self, read: Any, seen: Tensor, branch: Tensor, places: Tensor) -> None:
         """Put rows that have been read, each ending at the last column, in their places."""
         everything = list(range(len(seen)))
         if self.cache is None and branch.tolist() == places.tolist() == everything:
@@ -220,7 +220,7 @@ class CausalState:
         self._make_room(read, seen.shape[1], int(places.max()) + 1)
         for layer, source in zip(self.cache.layers, read.layers, strict=True):
             if source.is_initialized:  # some layers share the keys and values of another layer
-                layer.put(places, source.keys[branch], source.values[branch])
+                layer.overwrite_rows(places, source.keys[branch], source.values[branch])
         self.seen[places] = 0
         self.seen[places, self.seen.shape[1] - seen.shape[1] :] = seen[branch]
 
@@ -280,7 +280,7 @@ class EncoderDecoderState:
         """Read the prompts and write the token that decoding starts from."""
         assert places.tolist() == list(range(len(branch))), "rows of an encoder-decoder model begin together"
         self.clear()
-        ids, self.seen = padded(prompts, self.device, left=False)
+        ids, self.seen = pad_rows(prompts, self.device, left=False)
         self.tokens_read = sum(map(len, prompts))
         encoder = self.model.get_encoder()
         # pass on the encoder's output unchanged, because some decoders use more of it than hidden states
@@ -322,7 +322,7 @@ def _exchange(cache: Any, rows: Tensor, newest: int) -> None:
         layer.take_over(places, rows[places], newest)
 
 
-def padded(
+def pad_rows(
     rows: Sequence[Sequence[int] | NDArray[Any]], device: torch.device, *, left: bool, pad: int = 0
 ) -> tuple[Tensor, Tensor]:
     """Return token ids padded to the longest row, before (left) or after the tokens, and a mask of the tokens."""

@@ -45,7 +45,7 @@ class SteeredState:
         else:
             logits = self.state.join(sequences, of, rows)
             self.tokens_read = self.state.tokens_read
-        return self._grouped(logits)
+        return self._split_into_groups(logits)
 
     def finish(self, places: Tensor) -> None:
         """Mark these groups as finished."""
@@ -61,7 +61,7 @@ class SteeredState:
 
     def advance(self, tokens: Tensor) -> Tensor:
         """Append one token to all rows of every group."""
-        return self._grouped(self.state.advance(tokens.repeat_interleave(self.size)))
+        return self._split_into_groups(self.state.advance(tokens.repeat_interleave(self.size)))
 
     def _join_behind(self, state: CausalState, sequences: Group, branch: Tensor, places: Tensor) -> Tensor:
         read = 0
@@ -76,7 +76,7 @@ class SteeredState:
     def _rows(self, groups: Tensor) -> Tensor:
         return (groups[:, None] * self.size + torch.arange(self.size, device=groups.device)).flatten()
 
-    def _grouped(self, logits: Tensor) -> Tensor:
+    def _split_into_groups(self, logits: Tensor) -> Tensor:
         return logits.view(-1, self.size, logits.shape[-1])
 
 

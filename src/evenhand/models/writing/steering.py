@@ -75,7 +75,7 @@ class Steering:
         """Return the number of rows of the model per continuation: one without context, and one per context."""
         return 1 + len(self.contexts)
 
-    def combined(self, logits: "torch.Tensor") -> "torch.Tensor":
+    def combine_logits(self, logits: "torch.Tensor") -> "torch.Tensor":
         """Return the log probabilities for sampling, shape (groups, vocabulary).
 
         `logits` (groups, 1 + contexts, vocabulary) are float32, those without context first. Forbidden tokens are minus

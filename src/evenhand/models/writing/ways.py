@@ -15,7 +15,7 @@ from evenhand.models.scoring import turning_points
 from evenhand.models.writing.self_check import (
     LENGTHS,
     STEPS,
-    judged,
+    comparison_precision,
     why_not_in_batches,
     why_not_kept,
     why_not_staggered,
@@ -84,7 +84,7 @@ class Ways:
         if self.tried_kept == self.tried:
             return self.reason_for_nothing_kept
         reason = self.reason_for_equal_lengths
-        context, allowed = judged(self.state)
+        context, allowed = comparison_precision(self.state)
         for pair in [] if reason else self._lengths(self.tried):
             try:
                 with self.layers.activate(), context(self.state.model):
@@ -105,7 +105,7 @@ class Ways:
 
     def _why_wrong(self, lengths: Sequence[tuple[int, int]]) -> str | None:
         state, vocabulary = self.state, self.vocabulary
-        context, allowed = judged(state)
+        context, allowed = comparison_precision(state)
         with context(state.model):
             for pair in lengths:
                 reason = why_wrong(state, vocabulary, pair, allowed)

@@ -21,8 +21,8 @@ from evenhand.models.scoring import most_targets
 from evenhand.models.writing.constraints import Constraints, not_applied
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.kept_states import KeepingState, KeptStates
-from evenhand.models.writing.rows import Reader, Row, RowRules, collected
-from evenhand.models.writing.sampling import sampled
+from evenhand.models.writing.rows import Reader, Row, RowRules, collect_rows
+from evenhand.models.writing.sampling import sample_tokens
 from evenhand.models.writing.self_check import why_not_behind_beginnings
 from evenhand.models.writing.state import DecoderState
 from evenhand.models.writing.steered_state import SteeredState
@@ -78,7 +78,7 @@ class Writer:
         others: Sequence[Other] = (),
     ):
         self.device, self.vocabulary = device, vocabulary
-        self.constraints = Constraints.of(state.model)
+        self.constraints = Constraints.from_model(state.model)
         self.constraints.check(state.model)
         self.reader = Reader(tokenizer, start)
         self.end_ids = frozenset(ends)
@@ -152,7 +152,7 @@ class Writer:
         unfit: set[int] = set()
         with self.at_work():
             while waiting := self._waiting(task, done, unfit):
-                session = _Session(self, task, waiting, done)
+                session = _WritingSession(self, task, waiting, done)
                 try:
                     session.run()
                 except (RuntimeError, MemoryError) as error:
@@ -160,7 +160,7 @@ class Writer:
                         raise
                     rows = [row for row in session.seats if row is not None]
                     unfit |= self._halve(rows, task.rows * session.width([row.prompt for row in rows]), task)
-        return collected(task.prompts, task.decoding, done, unfit)
+        return collect_rows(task.prompts, task.decoding, done, unfit)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -255,7 +255,7 @@ class Task:
         return 1 if self.steering is None else self.steering.rows
 
 
-class _Session:
+class _WritingSession:
     """Unfinished rows. Each has a seat: its row (with steering, its group of rows) in the model's state."""
 
     def __init__(
@@ -305,7 +305,7 @@ class _Session:
 
     def _join(self, joining: list[Unit]) -> None:
         began = time.perf_counter()
-        rows = [self.rules.begun(i, sample) for i, samples in joining for sample in samples]
+        rows = [self.rules.new_row(i, sample) for i, samples in joining for sample in samples]
         branch = [k for k, (_, samples) in enumerate(joining) for _ in samples]
         if not any(self.seats):
             self.seats = []
@@ -345,10 +345,10 @@ class _Session:
 
     def _write(self, places: list[int], rows: list[Row], logits: Tensor) -> None:
         """Append the next token to each row; finished rows leave their seats."""
-        scores = self._allowed(rows, logits)
+        scores = self._mask_forbidden(rows, logits)
         if self.task.steering is not None:
-            scores = logits = self.task.steering.combined(scores)
-        tokens = self._chosen(rows, scores)
+            scores = logits = self.task.steering.combine_logits(scores)
+        tokens = self._choose_tokens(rows, scores)
         values = logits.gather(1, tokens[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
         finished = []
         for place, row, token, value in zip(places, rows, tokens.tolist(), values.tolist(), strict=True):
@@ -362,7 +362,7 @@ class _Session:
         if finished:
             self.state.finish(self.writer.long(finished))
 
-    def _allowed(self, rows: list[Row], logits: Tensor) -> Tensor:
+    def _mask_forbidden(self, rows: list[Row], logits: Tensor) -> Tensor:
         """Return a copy of the logits with minus infinity for forbidden tokens."""
         scores = logits
         constraints = self.writer.constraints
@@ -371,7 +371,7 @@ class _Session:
             scores = logits.clone()
             for k, row in enumerate(rows):
                 if row.ngrams is not None:
-                    scores[k, ..., row.ngrams.blocked()] = -torch.inf
+                    scores[k, ..., row.ngrams.blocked_tokens()] = -torch.inf
             if early:
                 scores[self.writer.long(early)[:, None], ..., self.writer.ends] = -torch.inf
             if constraints:
@@ -380,8 +380,8 @@ class _Session:
                 constraints.apply(scores, read, written, self.decoding.max_new_tokens)
         return scores
 
-    def _chosen(self, rows: list[Row], scores: Tensor) -> Tensor:
+    def _choose_tokens(self, rows: list[Row], scores: Tensor) -> Tensor:
         drawn = [row.uniforms[len(row.tokens)] for row in rows if row.uniforms is not None]
         if not drawn:
             return scores.argmax(-1)
-        return sampled(scores, self.decoding, torch.tensor(drawn, dtype=torch.float64))
+        return sample_tokens(scores, self.decoding, torch.tensor(drawn, dtype=torch.float64))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.models import Decoding, Generations
-from evenhand.models.writing import Prompts, Reader, Row, RowRules, collected
+from evenhand.models.writing import Prompts, Reader, Row, RowRules, collect_rows
 from evenhand.reference.in_numpy.network import Floats, Network, Past, log_normaliser
 
 MOST_TOKENS = 1 << 14  # tokens in memory at a time, with their keys and values
@@ -41,13 +41,13 @@ def write(
         for row in _written(network, rules, waiting[:count]):
             done[row.prompt, row.sample] = row
         waiting = waiting[count:]
-    return collected(prompts, decoding, done, set())
+    return collect_rows(prompts, decoding, done, set())
 
 
 def _written(network: Network, rules: RowRules, units: Sequence[Unit]) -> list[Row]:
     """Return finished rows, which are generated in parallel."""
     logits, past, fronts = _read(network, rules.prompts, units)
-    rows = [rules.begun(*unit) for unit in units]
+    rows = [rules.new_row(*unit) for unit in units]
     seats = list(rows)
     while True:
         tokens = chosen(_allowed(rules, seats, logits), rules.decoding, seats)
@@ -94,7 +94,7 @@ def _allowed(rules: RowRules, rows: Sequence[Row], logits: Floats) -> Floats:
     scores = logits.copy()
     for k, row in enumerate(rows):
         if row.ngrams is not None:
-            scores[k, row.ngrams.blocked()] = -np.inf
+            scores[k, row.ngrams.blocked_tokens()] = -np.inf
         if len(row.tokens) < rules.decoding.min_new_tokens:
             scores[k, sorted(rules.ends)] = -np.inf
     return scores
@@ -121,7 +121,7 @@ def chosen(scores: Floats, decoding: Decoding, rows: Sequence[Row]) -> NDArray[n
 def filtered(scores: Floats, decoding: Decoding) -> Floats:
     """Return logits after temperature, top-k and top-p, in this order; minus infinity for excluded tokens.
 
-    It equals `evenhand.models.writing.sampling.filtered` in torch. Source: Holtzman et al. 2020 for top-p.
+    It equals `evenhand.models.writing.sampling.filter_logits` in torch. Source: Holtzman et al. 2020 for top-p.
 
     >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
     >>> filtered(np.array([[0.0, 2.0]], dtype=np.float32), rule).tolist()

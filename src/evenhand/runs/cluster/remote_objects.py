@@ -21,7 +21,7 @@ from evenhand.models import (
     reads_start_apart,
     room_for,
 )
-from evenhand.models.dialogue import joined, unanswered
+from evenhand.models.dialogue import error_generations, join_generations
 from evenhand.runs.cluster.placement import RemoteObject
 from evenhand.runs.cluster.pool import Pool
 from evenhand.runs.cluster.worker import Recipe
@@ -78,8 +78,10 @@ class RemoteGenerator(RemoteModel):
                 _generate,
                 lambda first, last: (prompts[first:last], decoding),
                 n,
-                lambda why: unanswered([(ResponseError.MODEL_ERROR, why)], decoding.samples),
-                lambda spans: joined([(range(first, last), answer) for first, last, answer in spans]),
+                lambda why: error_generations([(ResponseError.MODEL_ERROR, why)], decoding.samples),
+                lambda spans: join_generations(
+                    [(range(first, last), answer) for first, last, answer in spans]
+                ),
             ),
         )
 
