@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.corpus.normalising import normalised, normalised_bytes, words_alone
+from evenhand.corpus.normalising import keep_words, normalise, normalise_bytes
 from tests.helpers.slow_matching import slow_normalised
 
 NASTY = st.text(
@@ -45,23 +45,23 @@ NASTY = st.text(
     ],
 )
 def test_rules(text: str, expected: str) -> None:
-    assert normalised(text) == slow_normalised(text) == expected
+    assert normalise(text) == slow_normalised(text) == expected
 
 
 @given(st.lists(NASTY, max_size=4))
 def test_many_documents_are_as_each_alone_written_slowly(texts: list[str]) -> None:
-    assert normalised_bytes(texts).decode() == "\0".join(["", *map(slow_normalised, texts), ""])
+    assert normalise_bytes(texts).decode() == "\0".join(["", *map(slow_normalised, texts), ""])
 
 
 @given(NASTY)
 def test_what_is_beyond_ascii_is_of_words_and_places_stay(text: str) -> None:
-    content = normalised_bytes([text])
-    alone = words_alone(content)
+    content = normalise_bytes([text])
+    alone = keep_words(content)
     assert len(alone) == len(content)
-    for character in normalised(text):
+    for character in normalise(text):
         of_word = character.isalnum() or unicodedata.category(character)[0] == "M" or character == "_"
         assert character.isascii() or of_word
-    assert alone.decode().split() == ["".join(part) for part in _runs(normalised(text))]
+    assert alone.decode().split() == ["".join(part) for part in _runs(normalise(text))]
 
 
 def _runs(text: str) -> list[str]:

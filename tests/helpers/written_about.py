@@ -15,7 +15,7 @@ import polars as pl
 
 from evenhand.benchmarks.contract import Analysis, Benchmark, ClassifierRole, Generation
 from evenhand.corpus import Counter, Counts, Matcher, TermTable, build_terms
-from evenhand.corpus.reading import Batch, Piece, fold_of
+from evenhand.corpus.reading import Batch, Piece, assign_fold
 from evenhand.models.puppets import Puppet, writes
 from evenhand.prompts.lexicon import Lexicon, load_lexicon, noun_phrase
 from evenhand.prompts.prompt_set import PromptSet
@@ -72,7 +72,7 @@ class Written:
         counter = Counter(terms, Matcher(terms), corpus="written", pairs=())
         piece = Piece("written", "written.txt", "text", sum(map(len, self.texts)))
         counter.add(
-            Batch(self.texts, [fold_of(text) for text in self.texts], list(range(len(self.texts)))), piece
+            Batch(self.texts, [assign_fold(text) for text in self.texts], list(range(len(self.texts)))), piece
         )
         return counter.counts(), terms
 

@@ -12,13 +12,13 @@ from .matching import (
     Matcher as Matcher,
 )
 from .normalising import (
-    normalised as normalised,
+    normalise as normalise,
 )
 from .pipeline import (
     CorpusReader as CorpusReader,
     CountsMerger as CountsMerger,
     TermCounter as TermCounter,
-    dealt as dealt,
+    divide_pieces as divide_pieces,
     merged_ranks as merged_ranks,
 )
 from .reading import (

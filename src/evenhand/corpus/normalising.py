@@ -31,7 +31,7 @@ _OF_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_")
 _SPACES = frozenset(b" \t\r\v\f\x1c\x1d\x1e\x1f")
 
 
-def _folded(byte: int) -> int:
+def _fold_byte(byte: int) -> int:
     if byte in _SPACES:
         return SPACE
     if byte == 127 or (0 < byte < SPACE and byte != LINE_END):
@@ -39,7 +39,7 @@ def _folded(byte: int) -> int:
     return byte + 32 if ord("A") <= byte <= ord("Z") else byte
 
 
-_FOLDED = bytes(map(_folded, range(256)))
+_FOLDED = bytes(map(_fold_byte, range(256)))
 _WORDS_ALONE = bytes(byte if byte in _OF_WORDS or byte >= 128 else SPACE for byte in range(256))
 _PLAIN = (
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d", "-")
@@ -57,7 +57,7 @@ _LONGEST_KEPT = 24
 """Maximum length in bytes of a non-ASCII run whose plain spelling is cached: curly quotes, an accented letter."""
 
 
-def normalised(text: str) -> str:
+def normalise(text: str) -> str:
     """Return a text in the form in which terms are searched: lower case, with simple punctuation.
 
     Use it to see why a term is or is not found. The rules are described in `evenhand.corpus.normalising`.
@@ -74,28 +74,30 @@ def normalised(text: str) -> str:
 
     Examples
     --------
-    >>> normalised("Afro\\u2010American women\\u2019s  RIGHTS")
+    >>> normalise("Afro\\u2010American women\\u2019s  RIGHTS")
     "afro american women's rights"
     """
-    return bytes(normalised_bytes([text])[1:-1]).decode()
+    return bytes(normalise_bytes([text])[1:-1]).decode()
 
 
-def normalised_bytes(texts: Sequence[str]) -> bytearray:
+def normalise_bytes(texts: Sequence[str]) -> bytearray:
     """Return normalised documents, joined as UTF-8. Zero bytes occur only before, between and after the documents.
 
     All bytes above 127 belong to words. Zero bytes and lone surrogates in documents separate words like punctuation.
     """
-    content = joined_bytes(texts)
-    spelt = folded(content if content.isascii() else with_replacements(content, replacements(content)))
-    return spelt.translate(None, GONE) if single_spaces(spelt) else spelt
+    content = join_texts(texts)
+    spelt = fold_case_and_hyphens(
+        content if content.isascii() else apply_replacements(content, find_replacements(content))
+    )
+    return spelt.translate(None, GONE) if reduce_spaces(spelt) else spelt
 
 
-def words_alone(content: bytearray) -> bytearray:
+def keep_words(content: bytearray) -> bytearray:
     """Return normalised documents with spaces in place of all bytes outside words; positions do not change."""
     return content.translate(_WORDS_ALONE)
 
 
-def joined_bytes(texts: Sequence[str]) -> bytes:
+def join_texts(texts: Sequence[str]) -> bytes:
     """Return documents, joined as UTF-8. Zero bytes occur only before, between and after the documents."""
     try:
         encoded = [text.encode() for text in texts]
@@ -107,7 +109,7 @@ def joined_bytes(texts: Sequence[str]) -> bytes:
     return content
 
 
-def replacements(content: bytes) -> list[tuple[int, int, bytes]]:
+def find_replacements(content: bytes) -> list[tuple[int, int, bytes]]:
     """Return the runs of non-ASCII bytes in joined documents, with their plain spelling.
 
     Each result is (first byte, byte after the last, plain spelling). The spelling is composed (NFC) and case-folded.
@@ -117,15 +119,15 @@ def replacements(content: bytes) -> list[tuple[int, int, bytes]]:
     found = []
     for first, last in edges.reshape(-1, 2).tolist():
         run = content[first:last]
-        plain = _plain_kept(run) if len(run) <= _LONGEST_KEPT else _plain(run)
+        plain = _plain_kept(run) if len(run) <= _LONGEST_KEPT else _find_plain_spelling(run)
         if plain is None:  # it begins with a mark that may combine with the character before it
             first -= 1
-            plain = plainly(content[first:last].decode())
+            plain = spell_plainly(content[first:last].decode())
         found.append((first, last, plain))
     return found
 
 
-def with_replacements(content: bytes, replaced: list[tuple[int, int, bytes]]) -> bytes:
+def apply_replacements(content: bytes, replaced: list[tuple[int, int, bytes]]) -> bytes:
     """Return joined documents with plain spellings in place of the stretches."""
     pieces: list[bytes] = []
     done = 0
@@ -136,15 +138,15 @@ def with_replacements(content: bytes, replaced: list[tuple[int, int, bytes]]) ->
     return b"".join(pieces)
 
 
-def _plain(run: bytes) -> bytes | None:
+def _find_plain_spelling(run: bytes) -> bytes | None:
     text = run.decode()
-    return None if unicodedata.category(text[0])[0] == "M" else plainly(text)
+    return None if unicodedata.category(text[0])[0] == "M" else spell_plainly(text)
 
 
-_plain_kept = lru_cache(maxsize=1 << 16)(_plain)
+_plain_kept = lru_cache(maxsize=1 << 16)(_find_plain_spelling)
 
 
-def plainly(text: str) -> bytes:
+def spell_plainly(text: str) -> bytes:
     """Return the plain spelling of a stretch of text."""
     return "".join(map(_plain_character, unicodedata.normalize("NFC", text))).encode()
 
@@ -162,7 +164,7 @@ def _plain_character(character: str) -> str:
     return " " if category == "Zs" else OTHER
 
 
-def folded(content: bytes) -> bytearray:
+def fold_case_and_hyphens(content: bytes) -> bytearray:
     """Return joined documents in lower case, without hyphens.
 
     A hyphen that is part of a dash (next to another hyphen, or between spaces or line ends) becomes a comma. Other
@@ -177,7 +179,7 @@ def folded(content: bytes) -> bytearray:
     return spelt
 
 
-def single_spaces(spelt: bytearray) -> bool:
+def reduce_spaces(spelt: bytearray) -> bool:
     """Reduce runs of spaces and line ends in place, and return True if there are superfluous bytes.
 
     A run becomes one space if it has no line end, one line end if it has one, and two line ends if it has several. The

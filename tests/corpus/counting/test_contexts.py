@@ -55,7 +55,7 @@ def test_memory_stays_flat_where_documents_are_long(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(contexts, "HELD", 1000)
     texts = [f"{number} deaf {'stone ' * 100}" for number in range(60)]
     counter = counter_of(texts, SlowMatcher(TABLE), at_once=1)
-    waiting = [one.text for one in counter._contexts._all() if one.text is not None]
+    waiting = [one.text for one in counter._contexts._iterate_hits() if one.text is not None]
     assert sum(map(len, waiting)) <= 1000
     monkeypatch.undo()
     assert counter.counts().contexts.equals(drawn(texts, SlowMatcher(TABLE)))

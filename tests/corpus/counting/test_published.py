@@ -38,7 +38,7 @@ def test_the_two_ways_and_what_only_one_found(monkeypatch: pytest.MonkeyPatch) -
     for row in merged(parts).published_groups.iter_rows(named=True):
         terms = TABLE.terms.filter(kind=row["kind"], group=row["group"])
         names = [f" {name.lower()} " for name in terms["name"]]
-        spelt = [rf"\b{surface}\b" for term in terms["term"] for surface in TABLE.surfaces_of(term)]
+        spelt = [rf"\b{surface}\b" for term in terms["term"] for surface in TABLE.list_surfaces(term)]
         published = {place for place, held in enumerate(in_order) if any(name in held for name in names)}
         ours = {place for place, text in enumerate(TEXTS) if any(re.search(one, text) for one in spelt)}
         counted = [row[way] for way in ("documents", "documents_here", "only_published", "only_here")]

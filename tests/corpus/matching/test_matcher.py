@@ -56,7 +56,7 @@ def test_all_is_as_written_slowly(texts: list[str]) -> None:
 def test_words_and_sentences_are_as_counted_slowly(texts: list[str]) -> None:
     matcher = Matcher(SMALL)
     hits = matcher.find(texts)
-    plain = [matcher.normalised(text) for text in texts]
+    plain = [matcher.normalise(text) for text in texts]
     assert hits.words.tolist() == [len(slow_words(text)) for text in plain]
     assert hits.sentences.tolist() == [len(slow_sentence_ends(text)) for text in plain]
 
@@ -68,7 +68,7 @@ def test_a_hit_stands_in_the_original_where_it_is_said_to(text: str) -> None:
     starts, surfaces = hits.start.tolist(), hits.surface.tolist()
     places = matcher.originals([text] * len(starts), starts, surfaces)
     for surface, (first, last) in zip(surfaces, places, strict=True):
-        there = matcher.normalised(text[first:last]).replace("\n", " ")
+        there = matcher.normalise(text[first:last]).replace("\n", " ")
         assert there == SURFACES[surface]
 
 
@@ -193,7 +193,7 @@ def test_every_term_on_real_text_as_a_regular_expression_counts_it(shared: Path)
     )
     matcher = Matcher(table)
     hits = matcher.find(texts)
-    whole = "\0".join(map(matcher.normalised, texts))
+    whole = "\0".join(map(matcher.normalise, texts))
     assert len(whole) > 5_000_000
     counted = np.bincount(hits.surface, minlength=table.surfaces.height).tolist()
     for surface, spelt in enumerate(table.surfaces["text"]):
@@ -217,7 +217,7 @@ def test_every_hit_on_real_text_is_nested_and_numbered_as_loops_say(shared: Path
     lengths = table.surfaces["text"].str.len_chars().to_numpy()[hits.surface]
     edges = np.searchsorted(hits.document, np.arange(len(texts) + 1)).tolist()
     for document, text in enumerate(texts):
-        plain = matcher.normalised(text)
+        plain = matcher.normalise(text)
         words, ends = slow_words(plain), slow_sentence_ends(plain)
         assert (hits.words[document], hits.sentences[document]) == (len(words), len(ends))
         here = slice(edges[document], edges[document + 1])
@@ -256,6 +256,6 @@ def test_places_in_long_originals(pieces: list[str]) -> None:
     places = [m.start() for m in re.finditer("he", text)]
     for start, surface in list(zip(hits.start.tolist(), hits.surface.tolist(), strict=True))[::40]:
         ((first, last),) = matcher.originals([text], [start], [surface])
-        assert matcher.normalised(text[first:last]).replace("\n", " ") == SURFACES[surface]
-        assert len(matcher.normalised(text[:first]).rstrip(" \n")) <= start
+        assert matcher.normalise(text[first:last]).replace("\n", " ") == SURFACES[surface]
+        assert len(matcher.normalise(text[:first]).rstrip(" \n")) <= start
         assert SURFACES[surface] != "he" or first in places

@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.corpus import build_terms
 from evenhand.corpus.counting import CountingOptions
-from evenhand.corpus.pipeline import Work, dealt
+from evenhand.corpus.pipeline import CorpusWork, divide_pieces
 from evenhand.corpus.reading import ReadingOptions, pieces
 
 SAID = "the of and her his they she he we you women men Asian deaf white wall teacher friend people saw met"
@@ -30,15 +30,15 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def work(corpus: Path, tmp_path: Path) -> Callable[..., Work]:
+def work(corpus: Path, tmp_path: Path) -> Callable[..., CorpusWork]:
     """work(rank_bytes=...) -> Work, its counts kept in a new folder."""
 
-    def made(rank_bytes: int = 5000, name: str = "ranks", **reading: object) -> Work:
+    def made(rank_bytes: int = 5000, name: str = "ranks", **reading: object) -> CorpusWork:
         sources = [f"first={corpus}/part-[0-3].jsonl", f"second={corpus}/part-[45].jsonl"]
         found = pieces(sources, largest=rank_bytes)
-        return Work(
+        return CorpusWork(
             build_terms(["pronouns"]),
-            tuple(dealt(found, rank_bytes)),
+            tuple(divide_pieces(found, rank_bytes)),
             ReadingOptions(**reading),  # type: ignore[arg-type]
             CountingOptions(),
             str(tmp_path / name),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.corpus.pipeline import count_rank, kept_ranks, merged_ranks, over_processes
+from evenhand.corpus.pipeline import count_rank, kept_ranks, merged_ranks, run_in_processes
 from evenhand.corpus.pipeline.local import MOST_DEATHS
 from evenhand.corpus.pipeline.work import RankDone
 from evenhand.schema import DataError, EvenhandError
@@ -52,7 +52,7 @@ def reads(rank):
 def test_a_rank_whose_process_is_killed_is_counted_anew(tmp_path: Path) -> None:
     (tmp_path / "0").touch()  # so that one dies
     notes: list[str] = []
-    done = list(over_processes(partial(dies_once, tmp_path), [0, 1], 2, reads, notes.append))
+    done = list(run_in_processes(partial(dies_once, tmp_path), [0, 1], 2, reads, notes.append))
     assert sorted(one.rank for one in done) == [0, 1]
     assert notes == [
         "The process that counted rank 1 was ended by signal 9 (SIGKILL); the rank is counted again."
@@ -63,7 +63,7 @@ def test_a_rank_whose_process_is_killed_is_counted_anew(tmp_path: Path) -> None:
 def test_a_rank_that_always_ends_its_process_is_named_with_its_files() -> None:
     done = []
     with pytest.raises(EvenhandError, match=rf"Rank 1 failed in {MOST_DEATHS} processes.*file-1") as stop:
-        done += list(over_processes(dies_over_the_second, [0, 1, 2], 2, reads))
+        done += list(run_in_processes(dies_over_the_second, [0, 1, 2], 2, reads))
     assert "SIGKILL" in stop.value.message and "--workers" in str(stop.value.hint)
     assert active_children() == []
 
@@ -71,9 +71,9 @@ def test_a_rank_that_always_ends_its_process_is_named_with_its_files() -> None:
 @pytest.mark.slow
 def test_what_a_process_raises_is_raised_here() -> None:
     with pytest.raises(DataError, match=r"It is broken\.\nMend it\."):
-        list(over_processes(fails_at_the_second, [0, 1, 2], 2, reads))
+        list(run_in_processes(fails_at_the_second, [0, 1, 2], 2, reads))
     with pytest.raises(RuntimeError, match="told in words"):
-        list(over_processes(cannot_be_sent, [0, 1], 2, reads))
+        list(run_in_processes(cannot_be_sent, [0, 1], 2, reads))
     assert active_children() == []
 
 
@@ -85,7 +85,7 @@ def test_workers_killed_twenty_times_give_the_counts_of_one_that_was_not(work) -
     shared = work(rank_bytes=400, name="shared")
     draw = random.Random(0)
     kills = 0
-    counting = over_processes(partial(count_rank, shared), range(len(shared.ranks)), 2, shared.reads)
+    counting = run_in_processes(partial(count_rank, shared), range(len(shared.ranks)), 2, shared.reads)
     with closing(counting):
         for number, _ in enumerate(counting):
             if kills < 20 and number % 3 == 2:
@@ -100,7 +100,7 @@ def test_workers_killed_twenty_times_give_the_counts_of_one_that_was_not(work) -
 
 @pytest.mark.slow
 def test_closing_ends_all_processes_at_once(tmp_path: Path) -> None:
-    counting = over_processes(partial(slow_count, tmp_path), range(8), 2, reads)
+    counting = run_in_processes(partial(slow_count, tmp_path), range(8), 2, reads)
     with closing(counting):
         next(counting)
     assert active_children() == []

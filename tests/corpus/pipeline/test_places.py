@@ -8,7 +8,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.corpus.pipeline import COUNTING, Place, count_rank, do_ranks, kept_ranks, merged_ranks, slurm
+from evenhand.corpus.pipeline import (
+    COUNTING,
+    CountingPlace,
+    count_rank,
+    do_ranks,
+    kept_ranks,
+    merged_ranks,
+    slurm,
+)
 from evenhand.schema import DataError, EvenhandError, UsageError
 from evenhand.services import ray_cluster
 from tests.corpus.pipeline.cluster import fake_slurm
@@ -40,7 +48,7 @@ def same(one, other):
 
 def test_datatrove_counts_the_same_and_a_removed_rank_anew(work, expected, tmp_path: Path, capsys) -> None:
     mine = work(rank_bytes=10_000)
-    place = Place("datatrove", str(tmp_path / "logs"), workers=1)
+    place = CountingPlace("datatrove", str(tmp_path / "logs"), workers=1)
     assert same(counted_at(mine, place), expected)
     Path(mine.folder, "00001.parquet").unlink()  # datatrove's own marker of it is still there
     assert len(list((tmp_path / "logs/counting/completions").iterdir())) == len(mine.ranks) > 2
@@ -53,20 +61,20 @@ def test_datatrove_counts_the_same_and_a_removed_rank_anew(work, expected, tmp_p
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["local", "datatrove", "ray"])
 def test_two_processes_count_the_same_anywhere(work, expected, tmp_path: Path, name: str) -> None:
-    assert same(counted_at(work(), Place(name, str(tmp_path / "logs"), workers=2)), expected)
+    assert same(counted_at(work(), CountingPlace(name, str(tmp_path / "logs"), workers=2)), expected)
 
 
 @pytest.fixture
-def on_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def on_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CountingPlace:
     monkeypatch.setenv("PATH", fake_slurm(tmp_path / "slurm"))
     monkeypatch.setattr(slurm, "LOOK", 0.1)
     monkeypatch.setattr(slurm, "ASK", 0.5)
     options = {"partition": "cpu", "time": "01:00:00"}
-    return Place("slurm", str(tmp_path / "logs"), slurm=options)
+    return CountingPlace("slurm", str(tmp_path / "logs"), slurm=options)
 
 
 @pytest.mark.slow
-def test_slurm_counts_the_same(work, expected, on_slurm: Place, tmp_path: Path) -> None:
+def test_slurm_counts_the_same(work, expected, on_slurm: CountingPlace, tmp_path: Path) -> None:
     notes: list[str] = []
     assert same(counted_at(work(rank_bytes=20_000), on_slurm, notes), expected)
     assert notes == [f"Submitted job 1. Its logs are in {on_slurm.logs}/counting."]
@@ -76,7 +84,7 @@ def test_slurm_counts_the_same(work, expected, on_slurm: Place, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_jobs_that_run_on_are_waited_for_and_those_that_failed_are_said(
-    work, expected, on_slurm: Place, tmp_path: Path
+    work, expected, on_slurm: CountingPlace, tmp_path: Path
 ) -> None:
     mine = work(rank_bytes=20_000)
     counting = do_ranks(on_slurm, mine, COUNTING, 1, print)
@@ -113,7 +121,9 @@ def test_slurm_says_what_it_needs_before_anything_is_read(
 ) -> None:
     mine = work()
     with pytest.raises(UsageError, match=message):
-        list(do_ranks(Place("slurm", str(tmp_path / "logs"), slurm=options), mine, COUNTING, 1, print))
+        list(
+            do_ranks(CountingPlace("slurm", str(tmp_path / "logs"), slurm=options), mine, COUNTING, 1, print)
+        )
     assert kept_ranks(mine.folder, len(mine.ranks)) == set()
 
 
@@ -134,7 +144,7 @@ def test_ray_counts_a_rank_anew_whose_process_was_killed_and_names_one_that_alwa
     work, expected, tmp_path: Path
 ) -> None:
     mine = work(rank_bytes=10_000)
-    place = Place("ray", str(tmp_path / "logs"), workers=2)
+    place = CountingPlace("ray", str(tmp_path / "logs"), workers=2)
     with ray_cluster("ray"):
         list(do_ranks(place, mine, replace(COUNTING, run=dies_once), 2, print))
         assert len(mine.ranks) > 2 and same(merged_ranks(mine.folder, len(mine.ranks)), expected)

@@ -17,7 +17,7 @@ from evenhand.corpus import (
     ReadingOptions,
     TermCounter,
     build_terms,
-    dealt,
+    divide_pieces,
     pieces,
     read_counts,
 )
@@ -70,7 +70,7 @@ def test_documents_pass_unchanged_and_a_task_without_any_has_counted(tmp_path: P
 
 def test_the_reader_deals_parts_to_tasks_and_tells_what_it_skips(corpus: Path) -> None:
     found = pieces([str(corpus / "*.jsonl")])
-    reader = CorpusReader(dealt(found, largest=1), ReadingOptions(sample=0.5))
+    reader = CorpusReader(divide_pieces(found, largest=1), ReadingOptions(sample=0.5))
     tasks = [list(reader.run(None, rank, 4)) for rank in range(4)]
     places = {document.id for task in tasks for document in task}
     assert len(places) == sum(map(len, tasks)) > 60

@@ -20,16 +20,16 @@ Read = Callable[..., Any]
 
 def test_places_are_drawn_independently() -> None:
     for places in (np.arange(200_000), np.arange(200_000) * 4096):
-        drawn = Draw(0.1, seed=3, name="a").drawn(places)
-        other = Draw(0.1, seed=4, name="a").drawn(places)
-        third = Draw(0.1, seed=3, name="b").drawn(places)
+        drawn = Draw(0.1, seed=3, name="a").are_drawn(places)
+        other = Draw(0.1, seed=4, name="a").are_drawn(places)
+        third = Draw(0.1, seed=3, name="b").are_drawn(places)
         assert abs(drawn.sum() - 20_000) < 4 * np.sqrt(200_000 * 0.09)
         for one, two in ((drawn, other), (drawn, third), (drawn[1:], drawn[:-1])):
             table = np.array(
                 [[(one & two).sum(), (one & ~two).sum()], [(~one & two).sum(), (~one & ~two).sum()]]
             )
             assert stats.chi2_contingency(table).pvalue > 1e-4
-    assert Draw(0.1, seed=3, name="a").draws(7) == Draw(0.1, seed=3, name="a").drawn(np.arange(10))[7]
+    assert Draw(0.1, seed=3, name="a").draws(7) == Draw(0.1, seed=3, name="a").are_drawn(np.arange(10))[7]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.txt", "a.parquet", "a.csv", "paragraphs.txt"])

@@ -15,7 +15,7 @@ from evenhand.corpus.reading import (
     find_repeats,
     pieces,
     read_batches,
-    repeats_of,
+    read_repeats,
     write_hashes,
 )
 from evenhand.schema import DataError, UsageError
@@ -45,7 +45,7 @@ def dropped(
     repeated = find_repeats(hashes, outputs)
     kept, skipped = [], Counter[str]()
     for own, output in zip(mine, outputs, strict=True):
-        repeats = repeats_of(output, own)
+        repeats = read_repeats(output, own)
         for piece in own:
             for batch in read_batches(piece, options, repeats[piece.number]):
                 kept += [
@@ -111,7 +111,7 @@ def test_damaged_files_of_hashes_are_refused(
     find_repeats([path], [output])
     output.write_bytes(damage(output.read_bytes()))
     with pytest.raises(DataError, match="damaged"):
-        repeats_of(output, found)
+        read_repeats(output, found)
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(DataError, match="damaged"):
         find_repeats([path], [output])

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from evenhand.corpus.reading import pieces, read_batches, survey
 from evenhand.corpus.reading.sources import parse_source
-from evenhand.corpus.reading.stores import scheme_of
+from evenhand.corpus.reading.stores import get_scheme
 from evenhand.schema import DataError, UsageError
 
 
@@ -195,7 +195,7 @@ def test_any_division_gives_every_document_once(
 
 
 def test_windows_paths_are_no_scheme() -> None:
-    assert scheme_of(r"C:\data\a.jsonl") == ""
+    assert get_scheme(r"C:\data\a.jsonl") == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are text there")

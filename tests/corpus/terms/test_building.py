@@ -16,7 +16,7 @@ from evenhand.schema import DataError, DatasetMissing, UsageError
 
 def surfaces(table: TermTable, name: str) -> list[str]:
     (term,) = table.terms.filter(name=name)["term"].unique()
-    return table.surfaces_of(term)
+    return table.list_surfaces(term)
 
 
 def test_the_pronouns_are_the_papers() -> None:
@@ -80,7 +80,7 @@ def test_one_spelling_has_one_set_of_plurals_but_in_names(tmp_path: Path) -> Non
     )
     table = build_terms([str(mine)])
     spelt = {
-        (row["axis"], row["kind"]): table.surfaces_of(row["term"])
+        (row["axis"], row["kind"]): table.list_surfaces(row["term"])
         for row in table.terms.iter_rows(named=True)
     }
     assert spelt["age", "mine"] == ["adult", "adults"]  # as the noun of a person

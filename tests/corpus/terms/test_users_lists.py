@@ -64,7 +64,7 @@ def test_a_plain_file_has_a_term_a_line(tmp_path: Path) -> None:
 def test_plurals_are_those_of_the_file(tmp_path: Path) -> None:
     path = written(tmp_path, "term,plural\nalumna,alumnae\nhe or she,they both|both of them\nnurse,\n")
     table = build_terms([str(path)])
-    spelt = {row["name"]: table.surfaces_of(row["term"]) for row in table.terms.iter_rows(named=True)}
+    spelt = {row["name"]: table.list_surfaces(row["term"]) for row in table.terms.iter_rows(named=True)}
     assert spelt["alumna"] == ["alumna", "alumnae"]
     assert spelt["he or she"] == ["he or she", "they both", "both of them"]
     assert spelt["nurse"] == ["nurse"]

@@ -266,13 +266,13 @@ from pathlib import Path
 import polars as pl
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.model import load_http_model
-from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, execute, make_plan
+from evenhand.runs import GenerateRequest, PlanPart, RunDirectory, ScoreRequest, execute, make_plan
 
 model = load_http_model(sys.argv[1])
 prompts = pl.read_parquet(sys.argv[2])
 parts = [
-    Part("scored", prompts, ScoreRequest()),
-    Part("written", prompts, GenerateRequest(Decoding(max_new_tokens=5, temperature=1.0, samples=2))),
+    PlanPart("scored", prompts, ScoreRequest()),
+    PlanPart("written", prompts, GenerateRequest(Decoding(max_new_tokens=5, temperature=1.0, samples=2))),
 ]
 plan = make_plan(parts, model.fingerprint)
 path = Path(sys.argv[3])

@@ -10,7 +10,7 @@ from evenhand.corpus.counting.counter import Counter, Finder
 from evenhand.corpus.counting.counts import TABLES, Counts
 from evenhand.corpus.counting.options import DEFAULT_PAIRS, WINDOW
 from evenhand.corpus.matching import Matcher
-from evenhand.corpus.reading import Batch, Piece, Reason, fold_of
+from evenhand.corpus.reading import Batch, Piece, Reason, assign_fold
 from evenhand.corpus.terms import TermTable
 from evenhand.schema import UsageError, unknown_column
 
@@ -75,7 +75,7 @@ def count_batch(
     counter.add(
         Batch(
             [text for _, text in whole],
-            [fold_of(text) for _, text in whole],
+            [assign_fold(text) for _, text in whole],
             [place for place, _ in whole],
             {reason: documents for reason, documents in skipped.items() if documents},
         ),

@@ -17,7 +17,7 @@ COUNTED = ("terms", "groups", "pairs")
 """Tables whose rows count documents of a corpus and fold."""
 
 
-def options_of(stored: Any) -> CountingOptions:
+def parse_options(stored: Any) -> CountingOptions:
     """Return the options in a file. Raise ValueError for unknown options and wrong types."""
     known = {field.name: field.default for field in fields(CountingOptions)}
     if not isinstance(stored, dict) or set(stored) != set(known):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evenhand.corpus.counting.counts import CONTEXTS
 from evenhand.corpus.counting.order import Order
-from evenhand.corpus.counting.tallies import starts_of
+from evenhand.corpus.counting.tallies import find_run_starts
 from evenhand.corpus.matching import Hits
 from evenhand.corpus.reading import Piece
 from evenhand.schema import without_surrogates
@@ -38,7 +38,7 @@ Originals = Callable[[Sequence[str], Sequence[int], Sequence[int]], list[tuple[i
 
 
 @dataclass
-class _Drawn:
+class _SampledHit:
     """A hit in the current sample; `text` is kept until it is cut."""
 
     key: int
@@ -57,7 +57,7 @@ class ContextSample:
     def __init__(self, order: Order, originals: Originals, most: int, seed: int):
         self._order, self._originals, self._most, self._seed = order, originals, most, seed
         self._limit = np.full(order.size, LARGEST, dtype=np.uint64)
-        self._drawn: dict[int, list[_Drawn]] = {}
+        self._drawn: dict[int, list[_SampledHit]] = {}
         self._held = 0
 
     def add(
@@ -75,12 +75,12 @@ class ContextSample:
         keys = _keys(self._seed, piece, places, hits)
         candidates = np.flatnonzero(keys < self._limit[ranks])
         candidates = candidates[np.lexsort((keys[candidates], ranks[candidates]))]
-        starts = starts_of(ranks[candidates])
+        starts = find_run_starts(ranks[candidates])
         behind = np.arange(len(candidates)) - np.repeat(starts, np.diff(starts, append=len(candidates)))
         taken: set[int] = set()
         for i in candidates[behind < self._most].tolist():
             document = int(hits.document[i])
-            drawn = _Drawn(
+            drawn = _SampledHit(
                 int(keys[i]),
                 bool(near[i]),
                 piece.address,
@@ -93,14 +93,14 @@ class ContextSample:
             taken.add(document)
         self._held += sum(len(texts[document]) for document in taken)
         if self._held > HELD:
-            waiting = {id(one.text): len(one.text) for one in self._all() if one.text is not None}
+            waiting = {id(one.text): len(one.text) for one in self._iterate_hits() if one.text is not None}
             self._held = sum(waiting.values())  # hits that were replaced no longer count
             if self._held > HELD // 2:
-                self._cut()
+                self._cut_texts()
 
     def frame(self) -> pl.DataFrame:
         """Return the table CONTEXTS without the corpus."""
-        self._cut()
+        self._cut_texts()
         rows = [
             (int(self._order.term[rank]), one.key, one.near_person, *one.cut, one.address, one.place)
             for rank, several in self._drawn.items()
@@ -109,22 +109,22 @@ class ContextSample:
         schema = {name: kind for name, kind in CONTEXTS.items() if name != "corpus"}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def _draw(self, rank: int, drawn: _Drawn) -> None:
+    def _draw(self, rank: int, drawn: _SampledHit) -> None:
         several = self._drawn.setdefault(rank, [])
         insort(several, drawn, key=attrgetter("key"))
         del several[self._most :]
         if len(several) == self._most:
             self._limit[rank] = several[-1].key
 
-    def _cut(self) -> None:
-        waiting = [(one, one.text) for one in self._all() if one.text is not None]
+    def _cut_texts(self) -> None:
+        waiting = [(one, one.text) for one in self._iterate_hits() if one.text is not None]
         texts = [text for _, text in waiting]
         starts, surfaces = [one.start for one, _ in waiting], [one.surface for one, _ in waiting]
         for (one, text), place in zip(waiting, self._originals(texts, starts, surfaces), strict=True):
             one.cut, one.text = around(text, *place), None
         self._held = 0
 
-    def _all(self) -> Iterator[_Drawn]:
+    def _iterate_hits(self) -> Iterator[_SampledHit]:
         return chain.from_iterable(self._drawn.values())
 
 
@@ -149,11 +149,13 @@ def _keys(seed: int, piece: Piece, places: Sequence[int], hits: Hits) -> NDArray
     """
     where = f"{seed}\0{piece.corpus}\0{piece.name or piece.address}"
     digest = hashlib.blake2b(where.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    documents = _mixed(np.uint64(int.from_bytes(digest, "little")) + np.array(places, dtype=np.uint64) * STEP)
-    return _mixed(documents[hits.document] + hits.start.astype(np.uint64) * STEP)
+    documents = _mix_bits(
+        np.uint64(int.from_bytes(digest, "little")) + np.array(places, dtype=np.uint64) * STEP
+    )
+    return _mix_bits(documents[hits.document] + hits.start.astype(np.uint64) * STEP)
 
 
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return hashed values, by the finisher of SplitMix64 (Steele, Lea and Flood 2014): every bit
     depends on all bits.
     """

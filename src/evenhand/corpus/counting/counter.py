@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from evenhand.corpus.counting.contexts import ContextSample
 from evenhand.corpus.counting.counts import SOURCES, TABLES, Counts
 from evenhand.corpus.counting.frames import ALONE, FLAGS, group_frame, term_frame
-from evenhand.corpus.counting.merging import in_order
+from evenhand.corpus.counting.merging import sort_table
 from evenhand.corpus.counting.options import CONTEXTS, DEFAULT_PAIRS, NEAR, WINDOW, CountingOptions
 from evenhand.corpus.counting.order import Order
-from evenhand.corpus.counting.pairs import PairTally, Together
+from evenhand.corpus.counting.pairs import CooccurrenceUnit, PairTally
 from evenhand.corpus.counting.published import PublishedTally
-from evenhand.corpus.counting.tallies import Tally, starts_of
+from evenhand.corpus.counting.tallies import Tally, find_run_starts
 from evenhand.corpus.matching import Hits
 from evenhand.corpus.reading import FOLDS, Batch, Piece
 from evenhand.corpus.terms import TermTable
@@ -134,13 +134,18 @@ class Counter:
         self._hits.add((fold * order.size + rank) << FLAGS | flags)
         self._add_again(hits.surface, rank, fold)
         found, found_rank, alone = self._add_documents(document, rank, flags, folds)
-        self._pairs.add_within(Together.DOCUMENTS, found[alone], found_rank[alone], folds[found[alone]])
+        self._pairs.add_within(
+            CooccurrenceUnit.DOCUMENTS, found[alone], found_rank[alone], folds[found[alone]]
+        )
         first_sentences = np.cumsum(hits.sentences) - hits.sentences
         sentence = first_sentences[document] + hits.sentence
         of_sentences = np.repeat(folds, hits.sentences)
         found_sentence, in_sentence, alone = self._add_sentences(sentence, rank, hits.nested, of_sentences)
         self._pairs.add_within(
-            Together.SENTENCES, found_sentence[alone], in_sentence[alone], of_sentences[found_sentence[alone]]
+            CooccurrenceUnit.SENTENCES,
+            found_sentence[alone],
+            in_sentence[alone],
+            of_sentences[found_sentence[alone]],
         )
         alone = ~hits.nested
         position += document * self._options.window  # nor in one window
@@ -175,7 +180,7 @@ class Counter:
         order = self._order
         keys = (document << order.bits | rank) << FLAGS | flags
         keys.sort()
-        starts = starts_of(keys >> FLAGS)
+        starts = find_run_starts(keys >> FLAGS)
         seen = np.bitwise_or.reduceat(keys & ((1 << FLAGS) - 1), starts) if len(starts) else keys
         found = keys[starts] >> FLAGS
         document, rank = found >> order.bits, found & ((1 << order.bits) - 1)
@@ -195,7 +200,7 @@ class Counter:
         order = self._order
         keys = (sentence << order.bits | rank) << 1 | nested
         keys.sort()
-        starts = starts_of(keys >> 1)
+        starts = find_run_starts(keys >> 1)
         alone = ~(keys[starts] & 1).astype(bool)  # hits outside longer terms are sorted first
         found = keys[starts] >> 1
         sentence, rank = found >> order.bits, found & ((1 << order.bits) - 1)
@@ -214,7 +219,7 @@ class Counter:
         ):
             number = of_rank[rank]
             # terms of a group are adjacent, because ranks are sorted by group
-            first = starts_of(whole * many + number)
+            first = find_run_starts(whole * many + number)
             whole, rank, fold, number = whole[first], rank[first], fold[first], number[first]
             tallies[column].add(fold * many + number)
 
@@ -251,12 +256,12 @@ class Counter:
             frames[name] = pl.DataFrame(schema=TABLES[name])
         if self._published is not None:
             frames |= self._published.frames()
-        tables = {name: self._kept(name, frame) for name, frame in frames.items()}
+        tables = {name: self._finish_table(name, frame) for name, frame in frames.items()}
         return Counts(self._table.content_hash, **tables, options=self._options)
 
-    def _kept(self, name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    def _finish_table(self, name: str, frame: pl.DataFrame) -> pl.DataFrame:
         named = frame.with_columns(corpus=pl.lit(self._corpus)).select(*TABLES[name])
-        return in_order(name, named.cast(pl.Schema(TABLES[name])), self._options.contexts)
+        return sort_table(name, named.cast(pl.Schema(TABLES[name])), self._options.contexts)
 
 
 def _parts(batch: Batch) -> Iterator[Batch]:

@@ -49,13 +49,13 @@ def group_frame(
     of_terms = hits.reshape(FOLDS, order.size, 1 << FLAGS).sum(axis=2)
     whole = order.axes.with_columns(group=pl.lit(None, dtype=pl.String))
     several = [
-        _counted(order.groups, order.group, of_terms, groups).filter(pl.col("group").is_not_null()),
-        _counted(whole, order.axis, of_terms, axes),
+        _add_counts(order.groups, order.group, of_terms, groups).filter(pl.col("group").is_not_null()),
+        _add_counts(whole, order.axis, of_terms, axes),
     ]
     return pl.concat(several, how="diagonal")
 
 
-def _counted(
+def _add_counts(
     labels: pl.DataFrame, of_rank: Numbers, hits: Numbers, counts: dict[str, Numbers]
 ) -> pl.DataFrame:
     summed = np.zeros((FOLDS, labels.height), dtype=np.int64)

@@ -47,11 +47,11 @@ def merged(several: Sequence[Counts]) -> Counts:
         _refuse_others(one, other)
     tables = {name: pl.concat([getattr(counts, name) for counts in several]) for name in TABLES}
     _refuse_overlaps(tables["sources"])
-    kept = {name: in_order(name, frame, one.options.contexts) for name, frame in tables.items()}
+    kept = {name: sort_table(name, frame, one.options.contexts) for name, frame in tables.items()}
     return Counts(one.table_hash, **kept, options=one.options)
 
 
-def in_order(name: str, frame: pl.DataFrame, contexts: int) -> pl.DataFrame:
+def sort_table(name: str, frame: pl.DataFrame, contexts: int) -> pl.DataFrame:
     """Return one table of counts in its stored form: one sorted row for each counted thing."""
     schema = TABLES[name]
     if name == "sources":

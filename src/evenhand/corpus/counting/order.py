@@ -38,15 +38,15 @@ class Order:
         """
         self.groups = terms.select("kind", "axis", "group").unique(maintain_order=True)
         self.axes = terms.select("kind", "axis").unique(maintain_order=True)
-        self.group = _numbered(terms.select("kind", "axis", "group"))
+        self.group = _number_runs(terms.select("kind", "axis", "group"))
         """(size,) row of `groups` of each rank, ascending."""
-        self.axis = _numbered(terms.select("kind", "axis"))
+        self.axis = _number_runs(terms.select("kind", "axis"))
         """(size,) row of `axes` of each rank, ascending."""
-        self.group_again = _again(table, "kind", "axis", "group")
+        self.group_again = _mark_repeated(table, "kind", "axis", "group")
         """(surfaces,) True if an earlier surface of the same group has the same spelling. A hit in a text is then
         counted only once for the group.
         """
-        self.axis_again = _again(table, "kind", "axis")
+        self.axis_again = _mark_repeated(table, "kind", "axis")
         """(surfaces,) True if an earlier surface of the same axis has the same spelling."""
         spelt = table.surfaces.select("text", rank=pl.Series(self.of_surface)).unique()
         both = spelt.join(spelt, on="text").filter(pl.col("rank") < pl.col("rank_right"))
@@ -54,13 +54,13 @@ class Order:
         """Codes first * size + second of two ranks with a common spelling."""
 
 
-def _again(table: TermTable, *level: str) -> NDArray[np.bool_]:
+def _mark_repeated(table: TermTable, *level: str) -> NDArray[np.bool_]:
     """Return whether an earlier surface of the same group or axis has the same text, shape (surfaces,)."""
     surfaces = table.surfaces.join(table.terms.select("term", *level), on="term", maintain_order="left")
     again = surfaces.select(pl.int_range(pl.len()).over("text", *level) > 0).to_series()
     return again.to_numpy()
 
 
-def _numbered(columns: pl.DataFrame) -> NDArray[np.int64]:
+def _number_runs(columns: pl.DataFrame) -> NDArray[np.int64]:
     changed = columns.select(pl.struct(pl.all()).rle_id()).to_series()
     return changed.cast(pl.Int64).to_numpy()

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from evenhand.corpus.counting.counts import PAIR_COUNTS
 from evenhand.corpus.counting.options import allowed_pairs
 from evenhand.corpus.counting.order import Order
-from evenhand.corpus.counting.tallies import SparseTally, starts_of, sums
+from evenhand.corpus.counting.tallies import SparseTally, find_run_starts, sums
 from evenhand.corpus.reading import FOLDS
 
 
-class Together(IntEnum):
+class CooccurrenceUnit(IntEnum):
     """Units in which two terms can occur together."""
 
     DOCUMENTS = 0
@@ -33,11 +33,11 @@ class PairTally:
         self._allowed = allowed_pairs(pairs, order.kinds)
         self._paired = np.asarray(self._allowed.any(axis=1))[order.kind]
         self._any = bool(self._paired.any())
-        self._tally = SparseTally(FOLDS * order.size**2 * len(Together), self._wanted)
+        self._tally = SparseTally(FOLDS * order.size**2 * len(CooccurrenceUnit), self._is_countable)
 
     def add_within(
         self,
-        together: Together,
+        together: CooccurrenceUnit,
         wholes: NDArray[np.int64],
         ranks: NDArray[np.int64],
         folds: NDArray[np.int64],
@@ -51,7 +51,7 @@ class PairTally:
             return
         kept = self._paired[ranks]
         wholes, ranks, folds = wholes[kept], ranks[kept], folds[kept]
-        starts = starts_of(wholes)
+        starts = find_run_starts(wholes)
         ends = np.append(starts, len(wholes))[1:]
         self._add(together, np.repeat(ends, ends - starts), ranks, folds)
 
@@ -70,24 +70,26 @@ class PairTally:
             return
         kept = self._paired[ranks]
         positions, ranks, folds = positions[kept], ranks[kept], folds[kept]
-        self._add(Together.WINDOWS, np.searchsorted(positions, positions + window, "right"), ranks, folds)
+        self._add(
+            CooccurrenceUnit.WINDOWS, np.searchsorted(positions, positions + window, "right"), ranks, folds
+        )
 
     def _add(
         self,
-        together: Together,
+        together: CooccurrenceUnit,
         ends: NDArray[np.intp],
         ranks: NDArray[np.int64],
         folds: NDArray[np.int64],
     ) -> None:
         size = self._order.size
-        first = (folds * size + ranks) * size * len(Together) + together
-        second = ranks * len(Together)
+        first = (folds * size + ranks) * size * len(CooccurrenceUnit) + together
+        second = ranks * len(CooccurrenceUnit)
         for codes in sums(ends, first.astype(self._tally.type), second.astype(self._tally.type)):
             self._tally.add(codes)
 
-    def _wanted(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _is_countable(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
         size, one_spelling = self._order.size, self._order.one_spelling
-        first, second = np.divmod(codes // len(Together), size)
+        first, second = np.divmod(codes // len(CooccurrenceUnit), size)
         first %= size
         wanted: NDArray[np.bool_] = self._allowed[self._order.kind[first], self._order.kind[second]]
         wanted &= first != second
@@ -100,14 +102,16 @@ class PairTally:
     def frame(self) -> pl.DataFrame:
         """Return the table PAIR_COUNTS without the corpus."""
         size = self._order.size
-        each = size**2 * len(Together)
+        each = size**2 * len(CooccurrenceUnit)
         schema = pl.Schema({name: kind for name, kind in PAIR_COUNTS.items() if name != "corpus"})
         frames = [pl.DataFrame(schema=schema)]
         for fold in range(FOLDS):  # one fold at a time, because there may be many millions of pairs
             codes, counts = self._tally.counts(fold * each, (fold + 1) * each)
-            pair, together = np.divmod(codes - fold * each, len(Together))
+            pair, together = np.divmod(codes - fold * each, len(CooccurrenceUnit))
             one, other = (self._order.term[x] for x in np.divmod(pair, size))
-            columns = {whole.name.lower(): np.where(together == whole, counts, 0) for whole in Together}
+            columns = {
+                whole.name.lower(): np.where(together == whole, counts, 0) for whole in CooccurrenceUnit
+            }
             pairs = {"first": np.minimum(one, other), "second": np.maximum(one, other)}
             frame = pl.DataFrame(pairs | columns).group_by("first", "second").sum()
             frames.append(frame.with_columns(fold=pl.lit(fold)).select(schema.names()).cast(schema))

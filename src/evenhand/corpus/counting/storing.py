@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.corpus.counting.checking import check_rows, options_of, read_rows
+from evenhand.corpus.counting.checking import check_rows, parse_options, read_rows
 from evenhand.corpus.counting.counts import TABLES, Counts
 from evenhand.schema import (
     UNREADABLE,
@@ -74,7 +74,7 @@ def write_counts(path: Path | str, counts: Counts) -> None:
         system.pipe_file(place, content)
     except Exception as error:  # every storage has its own exceptions
         hint = "Check that you can write there, then run again."
-        raise WriteError(f"Could not write {path}: {_said(error)}.", hint) from error
+        raise WriteError(f"Could not write {path}: {_describe_error(error)}.", hint) from error
 
 
 def read_counts(path: Path | str) -> Counts:
@@ -106,22 +106,25 @@ def read_counts(path: Path | str) -> Counts:
         else:
             frame = read_parquet(Path(path))
     except UNREADABLE as error:
-        raise DataError(f"{path} cannot be read: {_said(error)}.", hint) from error
+        raise DataError(f"{path} cannot be read: {_describe_error(error)}.", hint) from error
     except DataError:
         raise
     except Exception as error:  # every storage has its own exceptions
         raise DataError(
-            f"{path} cannot be downloaded: {_said(error)}.", "Check that you have permission to read it."
+            f"{path} cannot be downloaded: {_describe_error(error)}.",
+            "Check that you have permission to read it.",
         ) from error
     if dict(frame.schema) != FILE or sorted(frame["name"].drop_nulls()) != sorted((ABOUT, *TABLES)):
         raise DataError(f"{path} does not contain counts of evenhand.", hint)
     try:
-        return _counts_of(dict(frame.iter_rows()))
+        return _parse_counts(dict(frame.iter_rows()))
     except ValueError as error:
-        raise DataError(f"{path} does not contain counts of evenhand: {_said(error)}.", hint) from error
+        raise DataError(
+            f"{path} does not contain counts of evenhand: {_describe_error(error)}.", hint
+        ) from error
 
 
-def _counts_of(held: dict[str, Any]) -> Counts:
+def _parse_counts(held: dict[str, Any]) -> Counts:
     """Return the counts in the parts of a file; raises ValueError that describes an invalid part."""
     about = parse_json(held[ABOUT] or b"")
     if not isinstance(about, dict) or not isinstance(about.get("table_hash"), str):
@@ -131,7 +134,7 @@ def _counts_of(held: dict[str, Any]) -> Counts:
         raise ValueError(f"its format is {told}, not {FORMAT}")
     tables = {name: read_rows(name, held[name] or b"") for name in TABLES}
     check_rows(tables)
-    return Counts(about["table_hash"], **tables, options=options_of(about.get("options")))
+    return Counts(about["table_hash"], **tables, options=parse_options(about.get("options")))
 
 
 def is_counts(path: Path) -> bool:
@@ -163,5 +166,5 @@ def _system(address: str) -> tuple[Any, str]:
     return system, place
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).split("\n")[0].rstrip(".")

@@ -79,7 +79,7 @@ class SparseTally:
         waiting = np.concatenate(self._waiting)
         waiting.sort()
         self._waiting, self._held = [], 0
-        starts = starts_of(waiting)
+        starts = find_run_starts(waiting)
         codes, counts = waiting[starts], np.diff(starts, append=len(waiting))
         if len(counts) and int(self._counts.max(initial=0)) + int(counts.max()) > WIDEST:
             self._counts = self._counts.astype(np.int64)
@@ -96,10 +96,10 @@ class SparseTally:
             self._counts = np.insert(self._counts, place[new], counts[new])
 
 
-def starts_of(values: NDArray[np.integer]) -> NDArray[np.intp]:
+def find_run_starts(values: NDArray[np.integer]) -> NDArray[np.intp]:
     """Return the starts of runs of equal values.
 
-    >>> starts_of(np.array([3, 3, 5, 5, 5, 7])).tolist()
+    >>> find_run_starts(np.array([3, 3, 5, 5, 5, 7])).tolist()
     [0, 2, 5]
     """
     new = np.ones(len(values), dtype=bool)

@@ -32,7 +32,7 @@ class Hits:
     """(n,) number of sentences of each document."""
 
 
-def joined(parts: Sequence[Hits]) -> Hits:
+def join_hits(parts: Sequence[Hits]) -> Hits:
     """Join the hits of consecutive batches of documents."""
     if len(parts) == 1:
         return parts[0]

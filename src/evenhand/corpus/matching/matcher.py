@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.corpus.matching.hits import Hits, joined
+from evenhand.corpus.matching.hits import Hits, join_hits
 from evenhand.corpus.matching.numbering import Numbering, Places
 from evenhand.corpus.matching.original import places_in_originals
-from evenhand.corpus.normalising import normalised, normalised_bytes, words_alone
+from evenhand.corpus.normalising import keep_words, normalise, normalise_bytes
 from evenhand.corpus.terms import TermTable
 from evenhand.schema import DataError
 
@@ -49,7 +49,7 @@ class Matcher:
     Notes
     -----
     A hit is an occurrence of the normalised surface in the normalised document. No letter, digit, mark or underscore
-    may be directly before or after it. Normalisation (`normalised`) ignores case, hyphens, and kinds of spaces and
+    may be directly before or after it. Normalisation (`normalise`) ignores case, hyphens, and kinds of spaces and
     apostrophes.
 
     - "he" is not in "the" or "hé".
@@ -74,7 +74,7 @@ class Matcher:
     def __init__(self, table: TermTable):
         """Create a matcher for a table of terms."""
         surfaces = [text.encode() for text in table.surfaces["text"].to_list()]
-        words = [bytes(words_alone(bytearray(surface))) for surface in surfaces]
+        words = [bytes(keep_words(bytearray(surface))) for surface in surfaces]
         patterns: dict[bytes, list[int]] = {}
         for row, spelt in enumerate(words):
             patterns.setdefault(b" " + spelt + b" ", []).append(row)
@@ -90,9 +90,9 @@ class Matcher:
         self._shared_by = np.array([len(rows) for rows in patterns.values()], np.int64)
         self._rows_from = np.cumsum(self._shared_by) - self._shared_by
 
-    def normalised(self, text: str) -> str:
+    def normalise(self, text: str) -> str:
         """Return a document in the normalised form in which `Hits.start` counts characters."""
-        return normalised(text)
+        return normalise(text)
 
     def originals(
         self, texts: Sequence[str], starts: Sequence[int], surfaces: Sequence[int]
@@ -114,16 +114,16 @@ class Matcher:
 
         `texts` may be empty, or contain zero bytes or lone surrogates. A term cannot include such characters.
         """
-        return joined([self._find(texts[first:last]) for first, last in _in_parts(texts)])
+        return join_hits([self._find(texts[first:last]) for first, last in _in_parts(texts)])
 
     def _find(self, texts: Sequence[str]) -> Hits:
-        content = normalised_bytes(texts)
-        words = words_alone(content)
+        content = normalise_bytes(texts)
+        words = keep_words(content)
         numbering = Numbering(content, words)
         surface, start, end = self._hits(content, words)
         edges = numbering.edges
         document = np.searchsorted(edges, start) - 1
-        of_word = numbering.word_at(start)
+        of_word = numbering.find_word(start)
         first_word = numbering.words_before(edges)
         first_sentence = np.searchsorted(numbering.sentence_ends, first_word, side="right")
         sentence = np.searchsorted(numbering.sentence_ends, of_word, side="right")

@@ -51,7 +51,7 @@ class Numbering:
         found: Places = before[block] + np.bitwise_count(bits[block] & below)
         return found
 
-    def word_at(self, places: Places) -> Places:
+    def find_word(self, places: Places) -> Places:
         """Return the number of the word at each place, or of the next word if the place is outside words."""
         inside = self._of_word[places].astype(np.int64)
         words: Places = self.words_before(places + inside) - inside
@@ -75,12 +75,12 @@ class Numbering:
             following[closed] = content[behind[closed]]
         ends = (kind <= LINE_END) | (following <= SPACE)
         stops = np.flatnonzero(ends & (kind == FULL_STOP))
-        ends[stops] = ~self._abbreviated(marks[stops])
+        ends[stops] = ~self._is_abbreviation(marks[stops])
         found = self.words_before(marks[ends])
         with_words: Places = found[np.diff(found, prepend=0) > 0]
         return with_words
 
-    def _abbreviated(self, stops: Places) -> NDArray[np.bool_]:
+    def _is_abbreviation(self, stops: Places) -> NDArray[np.bool_]:
         found = np.zeros(len(stops), bool)
         words = np.flatnonzero(self._of_word[stops - 1])  # a stop is never the first byte, which is zero
         before = stops[words]

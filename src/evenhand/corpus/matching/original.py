@@ -8,12 +8,12 @@ import numpy as np
 
 from evenhand.corpus.normalising import (
     GONE,
-    folded,
-    joined_bytes,
-    plainly,
-    replacements,
-    single_spaces,
-    with_replacements,
+    apply_replacements,
+    find_replacements,
+    fold_case_and_hyphens,
+    join_texts,
+    reduce_spaces,
+    spell_plainly,
 )
 
 
@@ -31,10 +31,10 @@ def places_in_originals(
     >>> places_in_originals(["two  Mus\\u00adlim women", "(he)"], [4, 1], [10, 3])
     [(5, 12), (1, 3)]
     """
-    content = joined_bytes(texts)
-    origin = _Origin(content, [] if content.isascii() else replacements(content))
-    spelt = folded(with_replacements(content, origin.replaced))
-    single_spaces(spelt)
+    content = join_texts(texts)
+    origin = _Origin(content, [] if content.isascii() else find_replacements(content))
+    spelt = fold_case_and_hyphens(apply_replacements(content, origin.replaced))
+    reduce_spaces(spelt)
     array = np.frombuffer(spelt, np.uint8)
     characters = np.flatnonzero(((array & 0xC0) != 0x80) & (array != GONE[0]))
     # the zero byte before a document counts as its character -1
@@ -72,7 +72,7 @@ class _Origin:
             first, last, plain = self.replaced[stretch]
             within = place - self._begun[stretch]
             if within < len(plain):
-                return self._characters(zero, first) + _character_of(
+                return self._characters(zero, first) + _find_character(
                     self.content[first:last].decode(), within
                 )
             place = last + within - len(plain)
@@ -82,9 +82,12 @@ class _Origin:
         return len(self.content[zero:place].decode()) - 1
 
 
-def _character_of(run: str, place: int) -> int:
+def _find_character(run: str, place: int) -> int:
     """Return the character of a run from which the byte at a position of its plain spelling comes.
 
     It relies on longer beginnings of a run never having shorter plain spellings.
     """
-    return bisect_right(range(len(run) + 1), place, key=lambda characters: len(plainly(run[:characters]))) - 1
+    return (
+        bisect_right(range(len(run) + 1), place, key=lambda characters: len(spell_plainly(run[:characters])))
+        - 1
+    )

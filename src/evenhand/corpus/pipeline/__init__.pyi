@@ -4,18 +4,18 @@ from .keeping import (
     rank_file as rank_file,
 )
 from .local import (
-    over_processes as over_processes,
+    run_in_processes as run_in_processes,
 )
 from .places import (
     PLACES as PLACES,
-    Place as Place,
+    CountingPlace as CountingPlace,
     do_ranks as do_ranks,
 )
 from .ranks import (
-    dealt as dealt,
+    divide_pieces as divide_pieces,
 )
 from .slurm import (
-    checked_slurm as checked_slurm,
+    check_slurm_options as check_slurm_options,
 )
 from .stages import (
     COUNTING as COUNTING,
@@ -32,9 +32,9 @@ from .steps import (
     TermCounter as TermCounter,
 )
 from .work import (
+    CorpusWork as CorpusWork,
     Counters as Counters,
     RankDone as RankDone,
-    Work as Work,
     broken_documents as broken_documents,
     lost_documents as lost_documents,
 )

@@ -21,7 +21,7 @@ MOST_DEATHS = 5
 READY = "ready"
 
 
-def over_processes(
+def run_in_processes(
     count: Count,
     ranks: Sequence[int],
     workers: int,
@@ -45,8 +45,8 @@ def over_processes(
         while left or crew.busy:
             with one_thread_each(), shield_workers_from_signals():
                 crew.fill(min(workers, len(left) + crew.busy))
-            for worker in crew.heard():
-                said = worker.says()
+            for worker in crew.wait_for_messages():
+                said = worker.receive()
                 if said is None:  # it is no more
                     crew.members.remove(worker)
                     deaths[worker.rank] += 1
@@ -57,7 +57,7 @@ def over_processes(
                             "again."
                         )
                     if deaths[worker.rank] >= MOST_DEATHS:
-                        raise _hopeless(worker, reads)
+                        raise _explain_death(worker, reads)
                     continue
                 if isinstance(said, BaseException):
                     raise said
@@ -74,7 +74,7 @@ def over_processes(
         crew.end()
 
 
-def _hopeless(worker: "_Worker", reads: Callable[[int], str]) -> EvenhandError:
+def _explain_death(worker: "_Worker", reads: Callable[[int], str]) -> EvenhandError:
     if worker.rank is None:
         return EvenhandError(
             f"Counting processes cannot be started: {MOST_DEATHS} in a row {worker.end()}.",
@@ -104,7 +104,7 @@ class _Worker:
         with suppress(OSError):  # the worker has died; the next read reports it
             self.orders.send(message)
 
-    def says(self) -> Any:
+    def receive(self) -> Any:
         """Return the next message of the worker; None if it has died."""
         try:
             return self.orders.recv() if self.orders.poll() else None
@@ -144,7 +144,7 @@ class _Crew:
             its.close()
             self.members.append(_Worker(process, mine))
 
-    def heard(self) -> list[_Worker]:
+    def wait_for_messages(self) -> list[_Worker]:
         """Return the workers that sent a message or died."""
         heard = wait([worker.orders for worker in self.members])
         return [worker for worker in self.members if worker.orders in heard]

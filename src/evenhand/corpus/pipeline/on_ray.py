@@ -10,13 +10,13 @@ from typing import Any
 
 from evenhand.corpus.pipeline.local import MOST_DEATHS
 from evenhand.corpus.pipeline.stages import Stage
-from evenhand.corpus.pipeline.work import RankDone, Work
+from evenhand.corpus.pipeline.work import CorpusWork, RankDone
 from evenhand.schema import EvenhandError
 from evenhand.services import ray_cluster
 
 
-def on_ray(
-    on: str, work: Work, stage: Stage, ranks: Sequence[int], workers: int | None
+def run_on_ray(
+    on: str, work: CorpusWork, stage: Stage, ranks: Sequence[int], workers: int | None
 ) -> Generator[RankDone, None, None]:
     """Process ranks of a stage in a cluster (see `ray_cluster`); yield each when it is saved.
 
@@ -28,7 +28,7 @@ def on_ray(
 
 
 def _tasks(
-    ray: Any, work: Work, stage: Stage, ranks: Sequence[int], workers: int | None
+    ray: Any, work: CorpusWork, stage: Stage, ranks: Sequence[int], workers: int | None
 ) -> Generator[RankDone, None, None]:
     most = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
     task = ray.remote(num_cpus=1, max_retries=MOST_DEATHS - 1)(stage.run)
@@ -47,7 +47,7 @@ def _tasks(
             ray.cancel(one, force=True)
 
 
-def _result(ray: Any, work: Work, rank: int, reference: Any) -> RankDone:
+def _result(ray: Any, work: CorpusWork, rank: int, reference: Any) -> RankDone:
     try:
         done: RankDone = ray.get(reference)
     except ray.exceptions.RayTaskError as error:

@@ -12,7 +12,9 @@ MOST_PIECES = 4096
 """Maximum number of pieces per rank, so that many small files do not make one rank too long."""
 
 
-def dealt(pieces: Sequence[Piece], largest: int = LARGEST, workers: int = 1) -> list[tuple[Piece, ...]]:
+def divide_pieces(
+    pieces: Sequence[Piece], largest: int = LARGEST, workers: int = 1
+) -> list[tuple[Piece, ...]]:
     """Divide pieces of a corpus among tasks (ranks), in their order.
 
     Parameters
@@ -32,9 +34,9 @@ def dealt(pieces: Sequence[Piece], largest: int = LARGEST, workers: int = 1) -> 
     Examples
     --------
     >>> def piece(size): return Piece("web", f"{size}.txt", "text", size)
-    >>> [[one.size for one in rank] for rank in dealt([piece(3), piece(4), piece(9), piece(1)], largest=8)]
+    >>> [[one.size for one in rank] for rank in divide_pieces([piece(3), piece(4), piece(9), piece(1)], largest=8)]
     [[3, 4], [9], [1]]
-    >>> len(dealt([piece(30 * SMALL)] * 8, workers=4))
+    >>> len(divide_pieces([piece(30 * SMALL)] * 8, workers=4))
     8
     """
     each = -(-sum(piece.size for piece in pieces) // workers)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.corpus.pipeline.stages import Stage
-from evenhand.corpus.pipeline.work import RankDone, Work
+from evenhand.corpus.pipeline.work import CorpusWork, RankDone
 from evenhand.schema import EvenhandError, UsageError, is_file, read_json, write_json
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ TAKEN = (
 """Options of datatrove's SlurmPipelineExecutor that are allowed."""
 
 
-def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
+def check_slurm_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of Slurm if they are valid.
 
     Raises a UsageError for unknown and missing options, and if Slurm or datatrove (which sends the jobs) is not
     installed.
 
-    >>> checked_slurm({"partition": "cpu"})
+    >>> check_slurm_options({"partition": "cpu"})
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: `--on slurm` requires slurm.time...
     """
@@ -64,24 +64,24 @@ def checked_slurm(options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(options)
 
 
-def on_slurm(
-    work: Work, stage: Stage, logs: str, options: Mapping[str, Any], note: Callable[[str], None]
+def run_on_slurm(
+    work: CorpusWork, stage: Stage, logs: str, options: Mapping[str, Any], note: Callable[[str], None]
 ) -> Generator[RankDone, None, None]:
     """Submit jobs for the unfinished ranks of a stage, unless earlier jobs still run; yield finished ranks.
 
-    Close the generator to leave the jobs running. Raises UsageError as `checked_slurm` does, and EvenhandError if jobs
-    have ended and ranks are missing.
+    Close the generator to leave the jobs running. Raises UsageError as `check_slurm_options` does, and EvenhandError if
+    jobs have ended and ranks are missing.
     """
-    named = checked_slurm(options)
+    named = check_slurm_options(options)
     total = len(work.ranks)
     told = stage.kept(work)
-    job = _sent(Path(logs))
-    if job is not None and _runs(job):
+    job = _read_job(Path(logs))
+    if job is not None and _is_running(job):
         note(f"Job {job}, which was submitted earlier, is still running.")
     else:
         from evenhand.corpus.pipeline.trove import Slurm
 
-        job = _send(Slurm(work, stage, logs, **named))
+        job = _submit(Slurm(work, stage, logs, **named))
         write_json(Path(logs) / SENT, {"job": job})
         note(f"Submitted job {job}. Its logs are in {logs}.")
     asked, gone = time.monotonic(), False
@@ -92,15 +92,15 @@ def on_slurm(
         if len(told) == total:
             break
         if gone:
-            raise _ended(work, job, logs, sorted(set(range(total)) - told))
+            raise _make_ended_error(work, job, logs, sorted(set(range(total)) - told))
         if time.monotonic() - asked > ASK:
             # counts that arrive at the last moment are still used
-            asked, gone = time.monotonic(), not _runs(job)
+            asked, gone = time.monotonic(), not _is_running(job)
         if not gone:
             time.sleep(LOOK)
 
 
-def _send(executor: "Slurm") -> str:
+def _submit(executor: "Slurm") -> str:
     from datatrove.utils.logging import logger
 
     logger.disable("datatrove")  # its lines on standard error repeat ours
@@ -116,14 +116,14 @@ def _send(executor: "Slurm") -> str:
     return str(executor.job_id)
 
 
-def _sent(logs: Path) -> str | None:
+def _read_job(logs: Path) -> str | None:
     if not is_file(logs / SENT):
         return None
     content = read_json(logs / SENT, "Delete the file. The jobs are then submitted again.")
     return str(content["job"]) if isinstance(content, dict) and "job" in content else None
 
 
-def _runs(job: str) -> bool:
+def _is_running(job: str) -> bool:
     """Return whether Slurm still has a job, waiting or running."""
     if shutil.which("squeue") is None:
         return True
@@ -133,7 +133,7 @@ def _runs(job: str) -> bool:
     return "invalid job id" not in asked.stderr.lower()  # if Slurm does not respond, the job may still exist
 
 
-def _ended(work: Work, job: str, logs: str, missing: list[int]) -> EvenhandError:
+def _make_ended_error(work: CorpusWork, job: str, logs: str, missing: list[int]) -> EvenhandError:
     return EvenhandError(
         f"Slurm job {job} ended, but {len(missing):,} of {len(work.ranks):,} ranks are not finished; the first, "
         f"{missing[0]}, reads {work.reads(missing[0])}.",

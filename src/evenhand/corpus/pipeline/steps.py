@@ -7,8 +7,8 @@ from dataclasses import replace
 from evenhand.corpus.counting import CountingOptions, write_counts
 from evenhand.corpus.pipeline.keeping import merged_ranks, rank_file
 from evenhand.corpus.pipeline.stages import Repeats, Stage, known_repeats
-from evenhand.corpus.pipeline.work import Counters, Work
-from evenhand.corpus.reading import Batch, Piece, ReadingOptions, fold_of, read_batches
+from evenhand.corpus.pipeline.work import CorpusWork, Counters
+from evenhand.corpus.reading import Batch, Piece, ReadingOptions, assign_fold, read_batches
 from evenhand.corpus.terms import TermTable
 from evenhand.schema import UsageError
 
@@ -83,7 +83,7 @@ class TermCounter(PipelineStep):  # type: ignore[misc]
         size = 0
         for number, document in enumerate(data or ()):
             text, known = document.text, document.metadata
-            fold = known["fold"] if "fold" in known else fold_of(text)
+            fold = known["fold"] if "fold" in known else assign_fold(text)
             waiting[self._piece(document)].append((text, fold, known.get("place", number)))
             size += len(text)
             if size >= CHARACTERS:
@@ -93,15 +93,17 @@ class TermCounter(PipelineStep):  # type: ignore[misc]
             yield document
         self._count(waiting, counters)
         for batch, piece in self._read:
-            counters.of(piece.corpus).add(batch, piece)
-        counters.of(self.corpus)  # create a counter even without documents, so that the task has counts
+            counters.get_counter(piece.corpus).add(batch, piece)
+        counters.get_counter(
+            self.corpus
+        )  # create a counter even without documents, so that the task has counts
         write_counts(rank_file(self.folder, rank), counters.counts())
 
     def _count(self, waiting: dict[Piece, list[tuple[str, int, int]]], counters: Counters) -> None:
         for piece, rows in waiting.items():
             texts, folds, places = (list(column) for column in zip(*rows, strict=True))
             with self.track_time("batch"):
-                counters.of(piece.corpus).add(Batch(texts, folds, places), piece)
+                counters.get_counter(piece.corpus).add(Batch(texts, folds, places), piece)
         waiting.clear()
 
     def _piece(self, document: "Document") -> Piece:
@@ -121,7 +123,7 @@ class CorpusReader(PipelineStep):  # type: ignore[misc]
     Parameters
     ----------
     parts : sequence of sequence of Piece
-        Pieces (`evenhand.corpus.pieces`) in parts (`evenhand.corpus.dealt`). Of N tasks, each reads every
+        Pieces (`evenhand.corpus.pieces`) in parts (`evenhand.corpus.divide_pieces`). Of N tasks, each reads every
         N-th part.
     reading : ReadingOptions
         Column, sample and duplicates.
@@ -147,7 +149,7 @@ class CorpusReader(PipelineStep):  # type: ignore[misc]
         reading: ReadingOptions = ReadingOptions(),  # noqa: B008
         *,
         counter: TermCounter | None = None,
-        work: Work | None = None,
+        work: CorpusWork | None = None,
     ):
         super().__init__()
         self.parts, self.reading, self.counter = [tuple(part) for part in parts], reading, counter
@@ -190,7 +192,7 @@ class RankStep(PipelineStep):  # type: ignore[misc]
 
     name, type = "evenhand rank", "Stage"
 
-    def __init__(self, work: Work, stage: Stage):
+    def __init__(self, work: CorpusWork, stage: Stage):
         super().__init__()
         self.work, self.stage = work, stage
 

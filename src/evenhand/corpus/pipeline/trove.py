@@ -5,7 +5,7 @@ import io
 from typing import Any
 
 from evenhand.corpus.pipeline.stages import COUNTING, Stage
-from evenhand.corpus.pipeline.work import RankDone, Work
+from evenhand.corpus.pipeline.work import CorpusWork, RankDone
 from evenhand.schema import UsageError
 
 try:
@@ -17,7 +17,7 @@ except ImportError as error:
     ) from error
 
 
-def steps_of(work: Work, stage: Stage) -> list[Any]:
+def build_steps(work: CorpusWork, stage: Stage) -> list[Any]:
     """Return the pipeline of a stage: documents are read and counted, and not passed on."""
     from evenhand.corpus.pipeline.steps import CorpusReader, RankStep, TermCounter
 
@@ -36,7 +36,7 @@ class KeptRanks:
     deleted.
     """
 
-    work: Work
+    work: CorpusWork
     stage: Stage
 
     def is_rank_completed(self, rank: int) -> bool:
@@ -56,8 +56,8 @@ class Local(KeptRanks, LocalPipelineExecutor):  # type: ignore[misc]
     Its own pool waits forever for a killed process; `over_processes` counts that rank again.
     """
 
-    def __init__(self, work: Work, logs: str):
-        super().__init__(steps_of(work, COUNTING), tasks=len(work.ranks), logging_dir=logs)
+    def __init__(self, work: CorpusWork, logs: str):
+        super().__init__(build_steps(work, COUNTING), tasks=len(work.ranks), logging_dir=logs)
         self.work, self.stage = work, COUNTING
 
     def count(self, rank: int) -> RankDone:
@@ -70,7 +70,7 @@ class Local(KeptRanks, LocalPipelineExecutor):  # type: ignore[misc]
 class Slurm(KeptRanks, SlurmPipelineExecutor):  # type: ignore[misc]
     """datatrove's executor for Slurm; Slurm requeues a job whose machine is lost."""
 
-    def __init__(self, work: Work, stage: Stage, logs: str, **options: Any):
+    def __init__(self, work: CorpusWork, stage: Stage, logs: str, **options: Any):
         named = {"job_name": f"evenhand-{stage.name}", "qos": None, **options}
-        super().__init__(steps_of(work, stage), tasks=len(work.ranks), logging_dir=logs, **named)
+        super().__init__(build_steps(work, stage), tasks=len(work.ranks), logging_dir=logs, **named)
         self.work, self.stage = work, stage

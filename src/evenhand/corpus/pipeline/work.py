@@ -16,7 +16,7 @@ CHOSEN = frozenset({Reason.DUPLICATE, Reason.NOT_SAMPLED, Reason.EMPTY, Reason.O
 
 
 @dataclass(frozen=True)
-class Work:
+class CorpusWork:
     """Everything that a process needs to count any rank. It is sent to each process."""
 
     table: TermTable
@@ -52,7 +52,7 @@ class Counters:
         self._table, self._options, self._matcher = table, options, Matcher(table)
         self._counters: dict[str, Counter] = {}
 
-    def of(self, corpus: str) -> Counter:
+    def get_counter(self, corpus: str) -> Counter:
         """Return the counter of a corpus."""
         if corpus not in self._counters:
             options = vars(self._options)
@@ -64,7 +64,7 @@ class Counters:
         return merged([counter.counts() for counter in self._counters.values()])
 
 
-def done_of(work: Work, rank: int, counts: Counts) -> RankDone:
+def report_rank(work: CorpusWork, rank: int, counts: Counts) -> RankDone:
     """Return the progress report of a rank with these counts."""
     size = sum(piece.size for piece in work.ranks[rank])
     return RankDone(rank, size, int(counts.totals["documents"].sum()), broken_documents(counts))

@@ -9,11 +9,11 @@ from .documents import (
     Batch as Batch,
     Piece as Piece,
     Reason as Reason,
-    fold_of as fold_of,
+    assign_fold as assign_fold,
 )
 from .duplicates import (
     find_repeats as find_repeats,
-    repeats_of as repeats_of,
+    read_repeats as read_repeats,
 )
 from .options import (
     Documents as Documents,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.corpus.reading.chunks import Chunk
-from evenhand.corpus.reading.documents import Batch, Piece, Reason, fold_of
+from evenhand.corpus.reading.documents import Batch, Piece, Reason, assign_fold
 from evenhand.corpus.reading.duplicates import draw_texts, write_hash_file
 from evenhand.corpus.reading.formats import (
     read_columns,
@@ -21,11 +21,11 @@ from evenhand.corpus.reading.formats import (
     read_rows,
 )
 from evenhand.corpus.reading.options import ReadingOptions
-from evenhand.corpus.reading.stores import Stored
-from evenhand.corpus.reading.unpacking import Damaged
+from evenhand.corpus.reading.stores import OpenedFile
+from evenhand.corpus.reading.unpacking import DamagedStream
 from evenhand.schema import UsageError
 
-Reader = Callable[[Stored, Piece, ReadingOptions], Iterator[Chunk]]
+Reader = Callable[[OpenedFile, Piece, ReadingOptions], Iterator[Chunk]]
 READERS: Mapping[str, Reader] = {
     "parquet": read_columns,
     "jsonl": read_jsonl,
@@ -76,7 +76,7 @@ def read_batches(
     held = counted = 0
     damage, lost = "", 0
     whole = not piece.first and piece.last is None
-    with Stored(piece.address, piece.version, hashed=whole) as stored:
+    with OpenedFile(piece.address, piece.version, hashed=whole) as stored:
         try:
             for chunk in _chunks(stored, piece, options):
                 repeated = _among(chunk.places, repeats)
@@ -91,11 +91,11 @@ def read_batches(
                     if held >= options.batch_bytes:
                         yield _batch(texts, places, skipped, stored.bytes_read - counted)
                         texts, places, skipped, held, counted = [], [], Counter(), 0, stored.bytes_read
-        except Damaged as found:
+        except DamagedStream as found:
             # if a file has no text, only its first piece reports it
             if found.reason is not None and not (found.reason is Reason.BINARY and piece.first):
                 skipped[found.reason] += 1
-            lost = _lost(piece, found, stored.bytes_read)
+            lost = _estimate_lost_bytes(piece, found, stored.bytes_read)
             damage = f"{piece.address}: {found.told}{_describe_loss(piece, found, lost)}."
         sha256 = stored.identity()
         stored.check_version()
@@ -115,12 +115,15 @@ def write_hashes(pieces: Sequence[Piece], options: ReadingOptions, path: Path) -
 
 def _all_chunks(pieces: Sequence[Piece], options: ReadingOptions) -> Iterator[tuple[Piece, Chunk]]:
     for piece in pieces:
-        with Stored(piece.address, piece.version) as stored, suppress(Damaged):  # which read_batches counts
+        with (
+            OpenedFile(piece.address, piece.version) as stored,
+            suppress(DamagedStream),
+        ):  # which read_batches counts
             for chunk in _chunks(stored, piece, options):
                 yield piece, chunk
 
 
-def _chunks(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+def _chunks(stored: OpenedFile, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
     if piece.version.startswith("size 0"):  # an empty shard, which is not valid in any format
         return
     for chunk in READERS[piece.kind](stored, piece, options):
@@ -133,7 +136,7 @@ def _among(places: Sequence[int], repeats: NDArray[np.int64] | None) -> list[boo
     return list(np.isin(np.array(places, dtype=np.int64), repeats).tolist())
 
 
-def _lost(piece: Piece, found: Damaged, read: int) -> int:
+def _estimate_lost_bytes(piece: Piece, found: DamagedStream, read: int) -> int:
     """Return the number of stored bytes of a piece whose documents were neither read nor counted."""
     if found.reason is None or piece.kind == "text/file":  # each lost document was counted
         return 0
@@ -145,7 +148,7 @@ def _lost(piece: Piece, found: Damaged, read: int) -> int:
     return max(0, piece.size - (read if found.at is None else found.at))
 
 
-def _describe_loss(piece: Piece, found: Damaged, lost: int) -> str:
+def _describe_loss(piece: Piece, found: DamagedStream, lost: int) -> str:
     if not lost:
         return ""
     if found.reason is Reason.TRUNCATED and lost < piece.size:
@@ -156,7 +159,7 @@ def _describe_loss(piece: Piece, found: Damaged, lost: int) -> str:
 def _batch(texts: list[str], places: list[int], skipped: Counter[Reason], size: int) -> Batch:
     return Batch(
         texts,
-        [fold_of(text) for text in texts],
+        [assign_fold(text) for text in texts],
         places,
         {reason: n for reason, n in skipped.items() if n},
         size,

@@ -86,10 +86,10 @@ FOLDS = 20
 """Number of random groups of documents from which confidence intervals are computed."""
 
 
-def fold_of(text: str) -> int:
+def assign_fold(text: str) -> int:
     """Return the random group of a text, 0 to FOLDS - 1, from its hash.
 
-    >>> fold_of("She saw him.") == fold_of("She saw " + "him.")
+    >>> assign_fold("She saw him.") == assign_fold("She saw " + "him.")
     True
     """
     return zlib.crc32(text.encode("utf-8", "surrogatepass")) % FOLDS

@@ -54,10 +54,10 @@ def digests(texts: Sequence[str], corpus: str) -> NDArray[np.void]:
 
 def draw_texts(chunk: Chunk, corpus: str, options: ReadingOptions) -> Chunk:
     """Return a chunk without documents outside the sample, if texts are sampled; otherwise the chunk itself."""
-    draw = Draw.of_texts(options)
+    draw = Draw.for_texts(options)
     if draw.draws_all or not chunk.texts:
         return chunk
-    drawn = draw.drawn(digests(chunk.texts, corpus)["high"])
+    drawn = draw.are_drawn(digests(chunk.texts, corpus)["high"])
     kept = np.flatnonzero(drawn).tolist()
     skipped = chunk.skipped.copy()
     skipped[Reason.NOT_SAMPLED] += len(chunk.texts) - len(kept)
@@ -121,9 +121,9 @@ class _HashFile:
                 handle.seek(size - tail - length)
                 index = handle.read(length)
         except (OSError, ValueError) as error:
-            raise self._damaged() from error
+            raise self._make_damage_error() from error
         if ending[16:] != MAGIC or zlib.crc32(index) != checksum:
-            raise self._damaged()
+            raise self._make_damage_error()
         self._index = np.frombuffer(index, dtype=SLICE).reshape(runs, SHARES)
         rows = self._index["rows"].astype(np.int64)
         self._starts = len(MAGIC) + HASH.itemsize * (np.cumsum(rows).reshape(rows.shape) - rows)
@@ -136,11 +136,11 @@ class _HashFile:
                 handle.seek(int(start))
                 content = handle.read(int(about["rows"]) * HASH.itemsize)
                 if zlib.crc32(content) != about["checksum"]:
-                    raise self._damaged()
+                    raise self._make_damage_error()
                 parts.append(np.frombuffer(content, dtype=HASH))
         return np.concatenate(parts) if parts else np.empty(0, dtype=HASH)
 
-    def _damaged(self) -> DataError:
+    def _make_damage_error(self) -> DataError:
         return DataError(
             f"{self.path} is not a file of hashes, or is damaged.",
             "Delete it and run again: it is then created again.",
@@ -152,7 +152,7 @@ def find_repeats(hashes: Sequence[Path], outputs: Sequence[Path]) -> int:
     number.
 
     `hashes` are files of all ranks that `write_hashes` wrote. `outputs` are as many files, to which the repeats of each
-    rank are written for `repeats_of`. The first of equal documents is determined by the numbers of pieces, so the
+    rank are written for `read_repeats`. The first of equal documents is determined by the numbers of pieces, so the
     division into ranks has no effect. Raises a DataError for a damaged file, or a WriteError.
     """
     files = [_HashFile(path) for path in hashes]
@@ -165,7 +165,7 @@ def find_repeats(hashes: Sequence[Path], outputs: Sequence[Path]) -> int:
             path.unlink(missing_ok=True)  # never follow an existing link
             path.open("xb").close()
         for share in range(SHARES):
-            for rank, repeats in enumerate(_repeats_in([file.share(share) for file in files])):
+            for rank, repeats in enumerate(_find_repeats_in([file.share(share) for file in files])):
                 if len(repeats):
                     held[rank].append(repeats)
                     holding += len(repeats)
@@ -193,7 +193,7 @@ def find_repeats(hashes: Sequence[Path], outputs: Sequence[Path]) -> int:
     return found
 
 
-def _repeats_in(shares: Sequence[NDArray[np.void]]) -> Iterator[NDArray[np.void]]:
+def _find_repeats_in(shares: Sequence[NDArray[np.void]]) -> Iterator[NDArray[np.void]]:
     """Yield each rank's documents that repeat an earlier one, within one share of the hashes of all ranks."""
     together = np.concatenate(shares)
     ranks = np.repeat(np.arange(len(shares)), [len(share) for share in shares])
@@ -210,7 +210,7 @@ def _repeats_in(shares: Sequence[NDArray[np.void]]) -> Iterator[NDArray[np.void]
     yield from np.split(repeats, np.searchsorted(ranks[by_rank], np.arange(1, len(shares))))
 
 
-def repeats_of(path: Path, pieces: Iterable[Piece]) -> Mapping[int, NDArray[np.int64]]:
+def read_repeats(path: Path, pieces: Iterable[Piece]) -> Mapping[int, NDArray[np.int64]]:
     """Return the sorted positions of a rank's documents that repeat earlier ones, by the number of their piece.
 
     `path` is a file that `find_repeats` wrote. `pieces` are those of the rank; each has an entry. Raises a DataError

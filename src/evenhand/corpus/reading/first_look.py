@@ -3,9 +3,16 @@
 from itertools import islice
 
 from evenhand.corpus.reading.documents import Piece
-from evenhand.corpus.reading.formats import column_types, holds_text, lines_of, opened, rows_of, value_of
-from evenhand.corpus.reading.stores import Stored
-from evenhand.corpus.reading.unpacking import Damaged
+from evenhand.corpus.reading.formats import (
+    column_types,
+    get_value,
+    holds_text,
+    open_parquet,
+    parse_rows,
+    read_line_blocks,
+)
+from evenhand.corpus.reading.stores import OpenedFile
+from evenhand.corpus.reading.unpacking import DamagedStream
 from evenhand.schema import DataError, list_names, nearest_names, parse_json
 
 LOOKED_AT = 100
@@ -21,23 +28,23 @@ def check_column(piece: Piece, column: str) -> bool:
         return True
     if not piece.size:
         return False
-    with Stored(piece.address, piece.version) as stored:
+    with OpenedFile(piece.address, piece.version) as stored:
         try:
             match piece.kind:
                 case "parquet":
                     return _parquet_has(stored, column)
                 case "jsonl":
                     return _json_has(stored, piece, column)
-            heading = next(rows_of(stored, piece), [])
-        except Damaged:
+            heading = next(parse_rows(stored, piece), [])
+        except DamagedStream:
             return False
     if column not in heading:
         raise DataError(f"{piece.address} has no column {column!r}.", _choose(heading, column))
     return True
 
 
-def _parquet_has(stored: Stored, column: str) -> bool:
-    types = column_types(opened(stored))
+def _parquet_has(stored: OpenedFile, column: str) -> bool:
+    types = column_types(open_parquet(stored))
     if column in types and not holds_text(types[column]):
         raise DataError(
             f"{stored.address}: the column {column!r} has the type {types[column]}, not text.",
@@ -48,9 +55,14 @@ def _parquet_has(stored: Stored, column: str) -> bool:
     return True
 
 
-def _json_has(stored: Stored, piece: Piece, column: str) -> bool:
+def _json_has(stored: OpenedFile, piece: Piece, column: str) -> bool:
     rows, names, broken = 0, dict[str, None](), 0
-    lines = (line for block in lines_of(stored, piece) for line in block.content.split(b"\n") if line.strip())
+    lines = (
+        line
+        for block in read_line_blocks(stored, piece)
+        for line in block.content.split(b"\n")
+        if line.strip()
+    )
     for line in islice(lines, LOOKED_AT):
         if not rows and not broken and line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
             raise DataError(
@@ -63,7 +75,7 @@ def _json_has(stored: Stored, piece: Piece, column: str) -> bool:
             broken += 1
             continue
         rows += 1
-        if isinstance(value_of(row, column, column.split(".")), str):
+        if isinstance(get_value(row, column, column.split(".")), str):
             return True
         names.update(dict.fromkeys(_names(row)))
     if broken and not rows:

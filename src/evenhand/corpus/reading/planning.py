@@ -8,11 +8,11 @@ from pathlib import Path
 
 from evenhand.corpus.reading.documents import Piece
 from evenhand.corpus.reading.first_look import check_column
-from evenhand.corpus.reading.formats import opened
+from evenhand.corpus.reading.formats import open_parquet
 from evenhand.corpus.reading.options import Documents
-from evenhand.corpus.reading.sources import Source, SourceFile, ending_of, files_of, parse_sources
-from evenhand.corpus.reading.stores import Stored, local, scheme_of
-from evenhand.corpus.reading.unpacking import Damaged, packing_of
+from evenhand.corpus.reading.sources import Source, SourceFile, find_format_suffix, list_files, parse_sources
+from evenhand.corpus.reading.stores import OpenedFile, get_scheme, local
+from evenhand.corpus.reading.unpacking import DamagedStream, find_compression
 from evenhand.schema import DataError, UsageError, unknown_name
 
 LARGEST = 128 << 20
@@ -104,7 +104,7 @@ def survey(
         raise UsageError("No source was given.", "Give files, folders or patterns: [NAME=]SOURCE ...")
     for given, source in zip(sources, parse_sources(sources), strict=True):
         _check_name(source, named)
-        files = files_of(source, kind, notes)
+        files = list_files(source, kind, notes)
         for entry in files:
             _check_once(source, entry, given, seen)
         files = _without_empty(files, source, notes)
@@ -120,7 +120,7 @@ def survey(
             piece = _piece(source, entry, unit)
             if (source.corpus, piece.kind) not in checked and check_column(piece, column):
                 checked.add((source.corpus, piece.kind))
-            found += _divided(piece, entry, largest)
+            found += _divide(piece, entry, largest)
     return Survey([replace(piece, number=number) for number, piece in enumerate(found)], notes)
 
 
@@ -157,7 +157,7 @@ def _folder(source: Source) -> str:
 
 def _check_once(source: Source, entry: SourceFile, given: str, seen: dict[tuple[str, str], str]) -> None:
     address = entry.file.address
-    there = address if scheme_of(address) else str(Path(local(address)).resolve())
+    there = address if get_scheme(address) else str(Path(local(address)).resolve())
     if (before := seen.get((source.corpus, there))) is not None:
         raise UsageError(
             f"{address} was given twice: by {before} and by {given}. Each of its documents would count twice.",
@@ -188,9 +188,9 @@ def _unit(files: list[SourceFile], documents: Documents) -> str:
     if documents != "auto":
         return documents
     texts = [entry for entry in files if entry.kind == "text"]
-    sizes = [entry.file.size * (PACKED_BY if packing_of(entry.file.address) else 1) for entry in texts]
+    sizes = [entry.file.size * (PACKED_BY if find_compression(entry.file.address) else 1) for entry in texts]
     small = len(texts) > 1 and sum(sizes) <= LARGEST_DOCUMENT * len(texts)
-    return "file" if small and all(ending_of(entry.name) in BOOKS for entry in texts) else "line"
+    return "file" if small and all(find_format_suffix(entry.name) in BOOKS for entry in texts) else "line"
 
 
 def _piece(source: Source, entry: SourceFile, unit: str) -> Piece:
@@ -199,12 +199,12 @@ def _piece(source: Source, entry: SourceFile, unit: str) -> Piece:
     return Piece(source.corpus, file.address, kind, file.size, name=entry.name, version=file.version)
 
 
-def _divided(piece: Piece, entry: SourceFile, largest: int) -> Iterator[Piece]:
+def _divide(piece: Piece, entry: SourceFile, largest: int) -> Iterator[Piece]:
     if piece.size <= largest or not entry.file.divisible:
         yield piece
     elif piece.kind == "parquet":
         yield from _by_row_groups(piece, largest)
-    elif piece.kind in ("jsonl", "text/line", "text/paragraph") and not packing_of(piece.address):
+    elif piece.kind in ("jsonl", "text/line", "text/paragraph") and not find_compression(piece.address):
         parts = -(-piece.size // largest)
         cuts = [piece.size * part // parts for part in range(parts + 1)]
         for first, last in pairwise(cuts):
@@ -215,10 +215,10 @@ def _divided(piece: Piece, entry: SourceFile, largest: int) -> Iterator[Piece]:
 
 def _by_row_groups(piece: Piece, largest: int) -> Iterator[Piece]:
     try:
-        with Stored(piece.address, piece.version) as stored:
-            about = opened(stored).metadata
+        with OpenedFile(piece.address, piece.version) as stored:
+            about = open_parquet(stored).metadata
             sizes = [about.row_group(group).total_byte_size for group in range(about.num_row_groups)]
-    except Damaged:  # counted when the file is read
+    except DamagedStream:  # counted when the file is read
         yield piece
         return
     # scale to stored sizes, because row groups report their unpacked sizes

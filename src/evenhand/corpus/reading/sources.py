@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
-from evenhand.corpus.reading.stores import Found, clear_errors, described, found, local, scheme_of, store_of
+from evenhand.corpus.reading.stores import (
+    StoredFile,
+    build_stored_file,
+    clear_errors,
+    get_scheme,
+    local,
+    look_up_file,
+    open_file_system,
+)
 from evenhand.corpus.reading.unpacking import PACKINGS
 from evenhand.schema import DataError, UsageError, is_file, is_folder, unknown_name, without_surrogates
 
@@ -56,7 +64,7 @@ class Source:
 class SourceFile:
     """A file of a source. name: its path within the source. kind: format from its suffix; "text" for any text."""
 
-    file: Found
+    file: StoredFile
     name: str
     kind: str
 
@@ -80,7 +88,7 @@ def parse_source(given: str) -> Source:
         raise UsageError(
             f"{given!r} is not a valid source.", "Give a file, a folder or a pattern: [NAME=]SOURCE"
         )
-    return Source(_derived(given), given, False)
+    return Source(_derive_corpus_name(given), given, False)
 
 
 def parse_sources(given: Sequence[str]) -> list[Source]:
@@ -90,49 +98,49 @@ def parse_sources(given: Sequence[str]) -> list[Source]:
     ['web', 'web', 'wiki-3']
     """
     sources = [parse_source(one) for one in given]
-    several = Counter(_numbered(source) for source in sources)
+    several = Counter(_split_number(source) for source in sources)
     return [
-        replace(source, corpus=key[1]) if (key := _numbered(source)) and several[key] > 1 else source
+        replace(source, corpus=key[1]) if (key := _split_number(source)) and several[key] > 1 else source
         for source in sources
     ]
 
 
-def _numbered(source: Source) -> tuple[str, str] | None:
+def _split_number(source: Source) -> tuple[str, str] | None:
     """Return the folder of a file and its name without a number at the end; None without one, or if
     the user named it.
     """
-    folder, _, file = path_of(source.address).rpartition("/")
+    folder, _, file = extract_path(source.address).rpartition("/")
     shorter = NUMBER.sub("", source.corpus)
-    numbered = not source.named and ending_of(file) and shorter not in ("", source.corpus)
+    numbered = not source.named and find_format_suffix(file) and shorter not in ("", source.corpus)
     return (folder, shorter) if numbered and _without_endings(file) == source.corpus else None
 
 
-def _derived(address: str) -> str:
+def _derive_corpus_name(address: str) -> str:
     if address.startswith("hf://datasets/") and address.count("/") >= 4:
         return address.split("/")[4].partition("@")[0]
-    parts = [part for part in path_of(address).split("/") if part not in ("", ".", "..")]
+    parts = [part for part in extract_path(address).split("/") if part not in ("", ".", "..")]
     fixed = list(takewhile(lambda part: not PATTERN.search(part), parts))
     while fixed:
         last = fixed.pop()
-        if name := SHARD.sub("", _without_endings(last)) if ending_of(last) else last:
+        if name := SHARD.sub("", _without_endings(last)) if find_format_suffix(last) else last:
             return name
     return Path.cwd().name or "corpus"
 
 
-def path_of(address: str) -> str:
+def extract_path(address: str) -> str:
     """Return a URL without its scheme and query.
 
-    >>> path_of("https://x.org/a.jsonl.gz?download=true"), path_of("what?.txt")
+    >>> extract_path("https://x.org/a.jsonl.gz?download=true"), extract_path("what?.txt")
     ('x.org/a.jsonl.gz', 'what?.txt')
     """
     path = address.partition("://")[2] or address
-    return path.split("?")[0] if scheme_of(address) in ("http", "https") else path
+    return path.split("?")[0] if get_scheme(address) in ("http", "https") else path
 
 
-def ending_of(name: str) -> str:
+def find_format_suffix(name: str) -> str:
     """Return the suffix that identifies the format of a file, without that of compression; "" if it is unknown.
 
-    >>> ending_of("a.WARC.wet.gz"), ending_of("notes.md")
+    >>> find_format_suffix("a.WARC.wet.gz"), find_format_suffix("notes.md")
     ('.wet', '')
     """
     endings = [ending.lower() for ending in PurePosixPath(name).suffixes]
@@ -147,7 +155,7 @@ def _without_endings(name: str) -> str:
     return name
 
 
-def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceFile]:
+def list_files(source: Source, kind: str | None, notes: list[str]) -> list[SourceFile]:
     """Return the files of a source in the order of their names; skipped files are reported in `notes`.
 
     kind: format of the files; None: inferred from their suffixes. Raises DataError if no file is found or readable,
@@ -157,7 +165,7 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
         raise unknown_name("kind of file", kind, set(KIND_BY_ENDING.values()))
     address = source.address
     folder = _is_folder(address)
-    listed = list(_listed(address, folder))
+    listed = list(_find_matches(address, folder))
     if not listed:
         where = "The folder contains no files" if folder else "There are no files"
         raise DataError(f"{where}: {address}", "Check the path, and put patterns in quotation marks.")
@@ -169,7 +177,7 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
         if file.address != without_surrogates(file.address):
             odd.append(without_surrogates(name))
             continue
-        ending = ending_of(name)
+        ending = find_format_suffix(name)
         # in folders, .json usually describes the data; rows are in .jsonl or .json.gz
         if kind is None and (not ending or (folder and name.lower().endswith(".json"))):
             passed[PurePosixPath(name).suffix or "no ending"] += 1
@@ -195,32 +203,32 @@ def files_of(source: Source, kind: str | None, notes: list[str]) -> list[SourceF
 
 
 def _is_folder(address: str) -> bool:
-    if not scheme_of(address):
+    if not get_scheme(address):
         return is_folder(local(address))
-    if PATTERN.search(address) or scheme_of(address) in ("http", "https"):
+    if PATTERN.search(address) or get_scheme(address) in ("http", "https"):
         return False
-    store, path = store_of(address)
+    store, path = open_file_system(address)
     with clear_errors(address):
         return bool(store.isdir(path))
 
 
-def _listed(address: str, folder: bool) -> Iterator[tuple[Found, str]]:
-    if scheme_of(address):
-        yield from _listed_there(address, folder)
+def _find_matches(address: str, folder: bool) -> Iterator[tuple[StoredFile, str]]:
+    if get_scheme(address):
+        yield from _list_remote(address, folder)
     elif folder:
-        yield from _walked(Path(local(address)))
+        yield from _walk_folder(Path(local(address)))
     elif is_file(local(address)) or not PATTERN.search(address):
-        yield found(address), Path(address).name
+        yield look_up_file(address), Path(address).name
     else:
-        root, pattern = _parted(local(address))
+        root, pattern = _split_pattern(local(address))
         with clear_errors(address):
             matches = sorted(root.glob(pattern))
         for path in matches:
             if path.is_file() and not _hidden(path.relative_to(root).parts):
-                yield found(str(path)), path.relative_to(root).as_posix()
+                yield look_up_file(str(path)), path.relative_to(root).as_posix()
 
 
-def _parted(path: str) -> tuple[Path, str]:
+def _split_pattern(path: str) -> tuple[Path, str]:
     """Return the folder in which a pattern begins, and the pattern."""
     parts = Path(path).parts
     fixed = list(takewhile(lambda part: not PATTERN.search(part), parts))
@@ -230,7 +238,7 @@ def _parted(path: str) -> tuple[Path, str]:
 def _matches_here(given: str) -> bool:
     if not PATTERN.search(given):
         return False
-    root, pattern = _parted(given)
+    root, pattern = _split_pattern(given)
     with suppress(ValueError, OSError):
         return next(root.glob(pattern), None) is not None
     return False
@@ -240,29 +248,29 @@ def _hidden(parts: Iterable[str]) -> bool:
     return any(part.startswith((".", "_")) for part in parts)
 
 
-def _walked(folder: Path) -> Iterator[tuple[Found, str]]:
-    def refused(error: OSError) -> None:
+def _walk_folder(folder: Path) -> Iterator[tuple[StoredFile, str]]:
+    def raise_clearly(error: OSError) -> None:
         with clear_errors(str(error.filename or folder)):
             raise error
 
-    for here, folders, names in os.walk(folder, onerror=refused):
+    for here, folders, names in os.walk(folder, onerror=raise_clearly):
         folders[:] = sorted(name for name in folders if not _hidden([name]))
         for name in sorted(names):
             path = Path(here, name)
             if not _hidden([name]) and path.is_file():
-                yield found(str(path)), path.relative_to(folder).as_posix()
+                yield look_up_file(str(path)), path.relative_to(folder).as_posix()
 
 
-def _listed_there(address: str, folder: bool) -> Iterator[tuple[Found, str]]:
-    if not folder and not PATTERN.search(path_of(address)):
-        yield found(address), path_of(address).rstrip("/").rpartition("/")[2]
+def _list_remote(address: str, folder: bool) -> Iterator[tuple[StoredFile, str]]:
+    if not folder and not PATTERN.search(extract_path(address)):
+        yield look_up_file(address), extract_path(address).rstrip("/").rpartition("/")[2]
         return
-    scheme = scheme_of(address)
+    scheme = get_scheme(address)
     if scheme in ("http", "https"):
         raise UsageError(
             f"{address}: files at web URLs cannot be listed.", "Give each file, without patterns."
         )
-    store, path = store_of(address)
+    store, path = open_file_system(address)
     with clear_errors(address):
         entries = store.find(path, detail=True) if folder else store.glob(path, detail=True)
     parts = path.split("/")
@@ -270,4 +278,4 @@ def _listed_there(address: str, folder: bool) -> Iterator[tuple[Found, str]]:
     for there, info in sorted(entries.items()):
         name = there.removeprefix(root).lstrip("/")
         if info.get("type") == "file" and not _hidden(name.split("/")):
-            yield described(f"{scheme}://{there}", info), name
+            yield build_stored_file(f"{scheme}://{there}", info), name

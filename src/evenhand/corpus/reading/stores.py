@@ -40,7 +40,7 @@ MOST_UNTOLD = 64 << 30
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredFile:
     """A file in storage.
 
     size: number of bytes, or 0 if the storage does not report it. version: a text that begins with the size, if it is
@@ -54,10 +54,10 @@ class Found:
     """Whether any byte range can be requested."""
 
 
-def scheme_of(address: str) -> str:
+def get_scheme(address: str) -> str:
     """Return the scheme of a URL, "" for a local path.
 
-    >>> scheme_of("s3://bucket/a"), scheme_of("data/a")
+    >>> get_scheme("s3://bucket/a"), get_scheme("data/a")
     ('s3', '')
     """
     scheme, parted, _ = address.partition("://")
@@ -76,12 +76,12 @@ def local(address: str) -> str:
     return address.removeprefix("file://")
 
 
-def store_of(address: str) -> tuple[Any, str]:
+def open_file_system(address: str) -> tuple[Any, str]:
     """Return the file system of fsspec for a URL, and the path within it.
 
     Raises DataError if a package is missing or the storage cannot be accessed.
     """
-    scheme = scheme_of(address)
+    scheme = get_scheme(address)
     if scheme == "hf" and not re.match(r"hf://datasets/[\w.-]+/[\w.-]+", address):
         raise UsageError(
             f"{address} is not a data set on the Hugging Face Hub.",
@@ -104,7 +104,7 @@ def store_of(address: str) -> tuple[Any, str]:
 @contextmanager
 def clear_errors(address: str) -> Iterator[None]:
     """Turn any error of a store into a DataError that names the URL and suggests a fix."""
-    scheme = scheme_of(address)
+    scheme = get_scheme(address)
     try:
         yield
     except EvenhandError:
@@ -117,50 +117,54 @@ def clear_errors(address: str) -> Iterator[None]:
         ) from error
     except PermissionError as error:
         hint = MENDING.get(scheme) or "Ask its owner for permission."
-        raise DataError(f"No permission to read {address}: {_said(error)}.", hint) from error
+        raise DataError(f"No permission to read {address}: {_describe_error(error)}.", hint) from error
     except ImportError as error:
         package = PACKAGES.get(scheme, "'evenhand[corpus]'")
         raise DataError(
             f"{address} requires a package that is not installed.", f"Install it: pip install {package}"
         ) from error
     except Exception as error:  # storage libraries raise many exceptions without a common class
-        raise DataError(f"{address} could not be read: {_said(error)}.", MENDING.get(scheme)) from error
+        raise DataError(
+            f"{address} could not be read: {_describe_error(error)}.", MENDING.get(scheme)
+        ) from error
 
 
-def _said(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     told = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
     return str(told)[:300].rstrip(".")
 
 
-def found(address: str) -> Found:
+def look_up_file(address: str) -> StoredFile:
     """Return the current state of a file in its store. Raises DataError if it is missing or unreadable."""
-    if not scheme_of(address):
+    if not get_scheme(address):
         path = Path(local(address))
         with clear_errors(address):
             if not path.is_file():
                 path.stat()
                 raise DataError(f"{address} is not a file.", "Give files, folders of files, or patterns.")
-            return Found(address, *_local(path.stat()))
-    store, path_there = store_of(address)
+            return StoredFile(address, *_local(path.stat()))
+    store, path_there = open_file_system(address)
     with clear_errors(address):
         store.invalidate_cache()
-        return described(address, store.info(path_there))
+        return build_stored_file(address, store.info(path_there))
 
 
 def _local(status: os.stat_result) -> tuple[int, str]:
     return status.st_size, f"size {status.st_size}, changed {status.st_mtime_ns}"
 
 
-def described(address: str, info: dict[str, Any]) -> Found:
+def build_stored_file(address: str, info: dict[str, Any]) -> StoredFile:
     """Return a file from its entry in the storage's listing."""
     size = info.get("size")
     known = ("ETag", "etag", "blob_id", "md5Hash", "Last-Modified", "LastModified", "last_modified", "mtime")
     tag = next((f"{name.lower()} {info[name]}".replace('"', "") for name in known if info.get(name)), "")
     version = ", ".join(part for part in (f"size {size}" if size is not None else "", tag) if part)
-    return Found(address, size or 0, version, size is not None and info.get("partial", True) is not False)
+    return StoredFile(
+        address, size or 0, version, size is not None and info.get("partial", True) is not False
+    )
 
 
-class Stored:
+class OpenedFile:
     """A stored file that is opened for reading; it counts the bytes read, and hashes the file if all of it is read.
 
     Raises DataError for a file that is missing, unreadable, of another `version`, or lost while reading.
@@ -172,8 +176,8 @@ class Stored:
         self._digest = hashlib.sha256() if hashed else None
         self.check_version()
         with clear_errors(address):
-            if scheme_of(address):
-                store, path = store_of(address)
+            if get_scheme(address):
+                store, path = open_file_system(address)
                 self.handle: Any = store.open(path, "rb", block_size=BLOCK, cache_type="readahead")
             else:
                 self.handle = open(local(address), "rb")  # noqa: SIM115
@@ -187,7 +191,7 @@ class Stored:
             "to count the present files; do not change the corpus while it is read."
         )
         try:
-            version = found(self.address).version
+            version = look_up_file(self.address).version
         except DataError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
@@ -207,7 +211,7 @@ class Stored:
         with clear_errors(self.address):
             data: bytes = self.handle.read(size)
         self.bytes_read += len(data)
-        if self.bytes_read > MOST_UNTOLD and scheme_of(self.address) and not self.version.startswith("size"):
+        if self.bytes_read > MOST_UNTOLD and get_scheme(self.address) and not self.version.startswith("size"):
             raise DataError(
                 f"{self.address}: the server does not report the length, and has sent {self.bytes_read:,} bytes.",
                 "The file may never end. Download it, and give the local file.",
@@ -243,12 +247,12 @@ class Stored:
     def identity(self) -> str:
         """Return the SHA-256 (hex) of the file, after reading the rest; its version if it was read in parts."""
         if self._digest is None:
-            return self.version or found(self.address).version
+            return self.version or look_up_file(self.address).version
         while self.read(BLOCK):
             pass
         return self._digest.hexdigest()
 
-    def __enter__(self) -> "Stored":
+    def __enter__(self) -> "OpenedFile":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evenhand.corpus.reading.documents import Reason
-from evenhand.corpus.reading.stores import EXTRA, Stored
+from evenhand.corpus.reading.stores import EXTRA, OpenedFile
 from evenhand.schema import DataError
 
 PACKINGS = {".gz": "gzip", ".bgz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
@@ -18,7 +18,7 @@ LARGEST_WINDOW = 1 << 27
 """Maximum window of zstd in bytes, as for zstd without --long=31."""
 
 
-class Damaged(Exception):
+class DamagedStream(Exception):
     """A stream is truncated or damaged: a message, and the reason to count it under (None: already counted).
 
     at: the byte of the stored file up to which it was read; None: up to the requested end.
@@ -29,22 +29,22 @@ class Damaged(Exception):
         self.reason, self.told, self.at = reason, told, at
 
 
-def packing_of(address: str) -> str:
+def find_compression(address: str) -> str:
     """Return the compression of a file from its suffix; "" for none.
 
-    >>> packing_of("a.json.gz"), packing_of("a.jsonl")
+    >>> find_compression("a.json.gz"), find_compression("a.jsonl")
     ('gzip', '')
     """
     path = address.split("?")[0].lower() if address.startswith("http") else address.lower()
     return next((packing for ending, packing in PACKINGS.items() if path.endswith(ending)), "")
 
 
-def unpacked(stored: Stored) -> Iterator[bytes]:
+def unpack(stored: OpenedFile) -> Iterator[bytes]:
     """Yield the content of a file in blocks, unpacked according to its suffix.
 
-    Raises Damaged after the last block that could be unpacked, if the file is truncated or damaged.
+    Raises DamagedStream after the last block that could be unpacked, if the file is truncated or damaged.
     """
-    match packing_of(stored.address):
+    match find_compression(stored.address):
         case "gzip":
             return _gzip(stored)
         case "zstd":
@@ -53,13 +53,13 @@ def unpacked(stored: Stored) -> Iterator[bytes]:
             return iter(lambda: stored.read(UNPACKED_AT_ONCE), b"")
 
 
-def _gzip(stored: Stored) -> Iterator[bytes]:
+def _gzip(stored: OpenedFile) -> Iterator[bytes]:
     data = stored.read(GZIP_AT_ONCE)
     while data:
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
             if not data and not (data := stored.read(GZIP_AT_ONCE)):
-                raise Damaged(Reason.TRUNCATED, "it ends within a gzip member")
+                raise DamagedStream(Reason.TRUNCATED, "it ends within a gzip member")
             before = member.copy()
             try:
                 block = member.decompress(data, UNPACKED_AT_ONCE)
@@ -68,7 +68,7 @@ def _gzip(stored: Stored) -> Iterator[bytes]:
                 if block:
                     yield block
                 at = stored.bytes_read - len(data) + good
-                raise Damaged(Reason.UNREADABLE, f"its gzip is damaged ({error})", at) from error
+                raise DamagedStream(Reason.UNREADABLE, f"its gzip is damaged ({error})", at) from error
             data = member.unconsumed_tail
             if block:
                 yield block
@@ -79,7 +79,9 @@ def _gzip(stored: Stored) -> Iterator[bytes]:
             data += stored.read(1)
         if data and not data.startswith(b"\x1f\x8b"):
             at = stored.bytes_read - len(data)
-            raise Damaged(Reason.UNREADABLE, "after its last gzip member there is data that is not gzip", at)
+            raise DamagedStream(
+                Reason.UNREADABLE, "after its last gzip member there is data that is not gzip", at
+            )
 
 
 def _before_damage(member: Any, data: bytes) -> tuple[bytes, int]:
@@ -93,7 +95,7 @@ def _before_damage(member: Any, data: bytes) -> tuple[bytes, int]:
     return b"".join(blocks), len(data)
 
 
-def _zstd(stored: Stored) -> Iterator[bytes]:
+def _zstd(stored: OpenedFile) -> Iterator[bytes]:
     try:
         import zstandard
     except ImportError as error:
@@ -114,7 +116,7 @@ def _zstd(stored: Stored) -> Iterator[bytes]:
                     if gathered:
                         yield b"".join(gathered)
                     at = stored.bytes_read - len(data) + start
-                    raise Damaged(Reason.UNREADABLE, _zstd_damage(str(error)), at) from error
+                    raise DamagedStream(Reason.UNREADABLE, _zstd_damage(str(error)), at) from error
                 gathered.append(block)
                 size += len(block)
                 within, fed = not frame.eof, frame.unused_data if frame.eof else b""
@@ -126,7 +128,7 @@ def _zstd(stored: Stored) -> Iterator[bytes]:
     if gathered:
         yield b"".join(gathered)
     if within:
-        raise Damaged(Reason.TRUNCATED, "it ends within a zstd frame")
+        raise DamagedStream(Reason.TRUNCATED, "it ends within a zstd frame")
 
 
 def _zstd_damage(told: str) -> str:

@@ -1,6 +1,6 @@
 """Words that name groups of people but often mean something else: a wall is white, and a pan is for frying."""
 
-from evenhand.corpus.normalising import normalised
+from evenhand.corpus.normalising import normalise
 
 _WORDS = """
     white black brown green ginger pale fair tanned
@@ -27,4 +27,4 @@ def is_ambiguous(name: str) -> bool:
     >>> is_ambiguous("White"), is_ambiguous("Kenyan")
     (True, False)
     """
-    return normalised(name) in _HINTS
+    return normalise(name) in _HINTS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.corpus.normalising import normalised
+from evenhand.corpus.normalising import normalise
 from evenhand.corpus.terms.candidates import Candidate
 from evenhand.corpus.terms.descriptor_lists import holisticbias_descriptors, lexicon_descriptors
 from evenhand.corpus.terms.person_lists import names as first_names, names_of_births, person_nouns, pronouns
@@ -160,4 +160,4 @@ def _spelling(candidate: Candidate) -> str:
 
 def as_surface(spelling: str) -> str:
     """Return the normalised form of a spelling."""
-    return normalised(spelling).strip()
+    return normalise(spelling).strip()

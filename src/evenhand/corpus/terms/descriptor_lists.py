@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from evenhand.corpus.normalising import normalised
+from evenhand.corpus.normalising import normalise
 from evenhand.corpus.terms.ambiguity import is_ambiguous
 from evenhand.corpus.terms.candidates import Candidate
 from evenhand.prompts import HolisticBias, load_lexicon
@@ -31,7 +31,7 @@ def lexicon_descriptors() -> Iterator[Candidate]:
     """Yield all descriptors of evenhand's lexicon; group: their bucket."""
     for each in load_lexicon().descriptors:
         written = None if each.form == "adjective" else each.plural
-        plurals = plurals_of(each.axis, each.descriptor, written)
+        plurals = form_plurals(each.axis, each.descriptor, written)
         yield Candidate(
             KIND, each.axis, each.bucket, each.descriptor, OWN, plurals, is_ambiguous(each.descriptor)
         )
@@ -51,17 +51,19 @@ def holisticbias_descriptors(
     else:
         sentences = HolisticBias.load(dataset_folder("holisticbias", version, folder), version)
     source = f"holisticbias-{sentences.version}{NOUNS * nouns}"
-    shown = [(phrase, found) for phrase in sentences.phrases if (found := _descriptor_of(phrase)) is not None]
+    shown = [
+        (phrase, found) for phrase in sentences.phrases if (found := _extract_descriptor(phrase)) is not None
+    ]
     # "immigrant" is a descriptor without a plural, and a noun phrase with one
-    written = {normalised(name): plural for _, (name, plural) in shown if plural is not None}
+    written = {normalise(name): plural for _, (name, plural) in shown if plural is not None}
     for phrase, (name, plural) in shown:
         if (phrase.bucket == NONE) == nouns:
             group = "" if nouns else phrase.bucket
-            plurals = plurals_of(phrase.axis, name, plural or written.get(normalised(name)))
+            plurals = form_plurals(phrase.axis, name, plural or written.get(normalise(name)))
             yield Candidate(KIND, phrase.axis, group, name, source, plurals, is_ambiguous(name))
 
 
-def _descriptor_of(phrase: HolisticBiasPhrase) -> tuple[str, str | None] | None:
+def _extract_descriptor(phrase: HolisticBiasPhrase) -> tuple[str, str | None] | None:
     """Return the descriptor in a noun phrase and its plural; None for a phrase without a separate descriptor."""
     match phrase.noun_phrase_type:
         case "descriptor":
@@ -73,12 +75,12 @@ def _descriptor_of(phrase: HolisticBiasPhrase) -> tuple[str, str | None] | None:
     return None
 
 
-def plurals_of(axis: str, name: str, written: str | None) -> tuple[str, ...]:
+def form_plurals(axis: str, name: str, written: str | None) -> tuple[str, ...]:
     """Return the words that count as the plural of a descriptor.
 
     written: the plural in its list; None for adjectives, whose plural is formed by rule on axes where it names people.
 
-    >>> plurals_of("nationality", "Kenyan", None), plurals_of("body_type", "short", None)
+    >>> form_plurals("nationality", "Kenyan", None), form_plurals("body_type", "short", None)
     (('Kenyans',), ())
     """
     if written is not None:

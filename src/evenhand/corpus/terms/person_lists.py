@@ -39,7 +39,7 @@ def names(source: Path | str, births: Path | str | None) -> Iterator[Candidate]:
     listed = load_names(source, births=births)
     for name, gender, race in listed.select("name", "gender", "race_ethnicity").unique().iter_rows():
         group = gender if race is None else f"{race} {gender}"
-        yield _name(name, group, OWN if source == "own" else _called(source))
+        yield _name(name, group, OWN if source == "own" else _name_source(source))
 
 
 def names_of_births(births: Path | str) -> Iterator[Candidate]:
@@ -54,5 +54,5 @@ def _name(name: str, group: str, source: str) -> Candidate:
     return Candidate("name", "names", group, name, source, ambiguous=is_common_word(name))
 
 
-def _called(source: Path | str) -> str:
+def _name_source(source: Path | str) -> str:
     return source.name if isinstance(source, Path) else str(source)

@@ -42,7 +42,7 @@ class TermTable:
     >>> from evenhand.corpus import build_terms
     >>> table = build_terms(["pronouns"])
     >>> woman = table.terms.filter(name="woman")["term"].item()
-    >>> table.surfaces_of(woman)
+    >>> table.list_surfaces(woman)
     ['woman', 'women']
     """
 
@@ -59,7 +59,7 @@ class TermTable:
     def __len__(self) -> int:
         return self.terms.height
 
-    def surfaces_of(self, term: int) -> list[str]:
+    def list_surfaces(self, term: int) -> list[str]:
         """Return the surfaces (spellings) of a term. The first one is the spelling in its list."""
         return self.surfaces.filter(term=term)["text"].to_list()
 

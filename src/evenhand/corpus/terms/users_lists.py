@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.corpus.normalising import normalised, words_alone
+from evenhand.corpus.normalising import keep_words, normalise
 from evenhand.corpus.terms.ambiguity import is_ambiguous
 from evenhand.corpus.terms.candidates import Candidate
 from evenhand.prompts.own_files import READERS, read_lines, read_table, require_columns, text_column
@@ -32,7 +32,7 @@ def users_terms(path: Path) -> list[Candidate]:
     found = []
     for place, given in _rows(path):
         where = f"{path}, {place}"
-        name = _checked(given["term"], where)
+        name = _check_term(given["term"], where)
         plurals = [each.strip() for each in given.get("plural", "").split("|") if each.strip()]
         axis, kind = given.get("axis") or path.stem, given.get("kind") or path.stem
         each = Candidate(
@@ -41,10 +41,10 @@ def users_terms(path: Path) -> list[Candidate]:
             given.get("group", ""),
             name,
             path.name,
-            tuple(_checked(plural, where) for plural in plurals),
+            tuple(_check_term(plural, where) for plural in plurals),
             is_ambiguous(name),
         )
-        key = (kind, axis, each.group, normalised(name))
+        key = (kind, axis, each.group, normalise(name))
         if key in places:
             raise DataError(
                 f"{where}: the term {name!r} already occurs in {places[key]}.",
@@ -79,7 +79,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         yield f"row {number}", {name: (value or "").strip() for name, value in row.items()}
 
 
-def _checked(term: str, where: str) -> str:
+def _check_term(term: str, where: str) -> str:
     if not term:
         raise DataError(f"{where}: the term is missing.", "Write a term, or remove the row.")
     if len(term) > MOST_CHARACTERS:
@@ -88,11 +88,11 @@ def _checked(term: str, where: str) -> str:
             "allowed.",
             "Write a word or a phrase in each row. Text belongs in the corpus.",
         )
-    if not words_alone(bytearray(normalised(term), "utf-8")).strip():
+    if not keep_words(bytearray(normalise(term), "utf-8")).strip():
         raise DataError(
             f"{where}: {term!r} contains no letter and no digit, so it cannot be found as a word.",
             "Remove it.",
         )
-    if "\n" in normalised(term):
+    if "\n" in normalise(term):
         raise DataError(f"{where}: {term!r} has several lines.", "Write one term in each row.")
     return term

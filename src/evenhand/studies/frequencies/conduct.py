@@ -19,14 +19,14 @@ from evenhand.corpus.matching import published_documents
 from evenhand.corpus.pipeline import (
     COUNTING,
     HASHING,
+    CorpusWork,
     Counters,
-    Place,
+    CountingPlace,
     Stage,
-    Work,
     are_repeats_known,
     broken_documents,
-    checked_slurm,
-    dealt,
+    check_slurm_options,
+    divide_pieces,
     do_ranks,
     find_all_repeats,
     lost_documents,
@@ -83,7 +83,7 @@ def planned(options: FrequencyOptions) -> Plan:
     """
     _refuse_results(options.sources)
     if options.on == "slurm":
-        checked_slurm(options.slurm)
+        check_slurm_options(options.slurm)
     if options.duplicates == "drop" and "://" in (options.ranks_at or ""):
         raise UsageError(
             f"`--duplicates drop` stores files of all ranks, which is not possible at {options.ranks_at}.",
@@ -93,7 +93,7 @@ def planned(options: FrequencyOptions) -> Plan:
     table = build_terms(
         options.terms or DEFAULT, holisticbias=holisticbias, births=births, inflections=options.inflections
     )
-    Counters(table, _counting(options)).of("")  # raises an error for what it cannot count
+    Counters(table, _counting(options)).get_counter("")  # raises an error for what it cannot count
     if options.as_published:
         published_documents(table, [""])  # raises an error that names what is missing
     found = survey(
@@ -103,7 +103,9 @@ def planned(options: FrequencyOptions) -> Plan:
         documents=options.documents,
         largest=min(LARGEST, options.rank_bytes),
     )
-    ranks = dealt([_from_anywhere(piece) for piece in found.pieces], options.rank_bytes, _workers(options))
+    ranks = divide_pieces(
+        [_from_anywhere(piece) for piece in found.pieces], options.rank_bytes, _workers(options)
+    )
     return Plan(options, table, tuple(ranks), tuple(found.notes))
 
 
@@ -180,7 +182,7 @@ def _counted(plan: Plan, folder: Path, progress: Progress) -> Counted:
     return Counted(folder, plan, counts)
 
 
-def _count(plan: Plan, work: Work, folder: Path, progress: Progress) -> None:
+def _count(plan: Plan, work: CorpusWork, folder: Path, progress: Progress) -> None:
     if not are_repeats_known(work):
         progress.note("All files are read twice: first to find documents that repeat others.")
         _do(HASHING, plan, work, folder, progress)
@@ -189,14 +191,14 @@ def _count(plan: Plan, work: Work, folder: Path, progress: Progress) -> None:
     _do(COUNTING, plan, work, folder, progress)
 
 
-def _do(stage: Stage, plan: Plan, work: Work, folder: Path, progress: Progress) -> None:
+def _do(stage: Stage, plan: Plan, work: CorpusWork, folder: Path, progress: Progress) -> None:
     kept = stage.kept(work)
     if len(kept) == len(work.ranks):
         return
     total, there = plan.size, sum(piece.size for rank in kept for piece in work.ranks[rank])
     small = total < 10 * MB
     size = KB if small else MB
-    place = Place(plan.options.on, str(folder / LOGS), plan.options.workers, plan.options.slurm)
+    place = CountingPlace(plan.options.on, str(folder / LOGS), plan.options.workers, plan.options.slurm)
     with (
         show_progress(progress, ceil(total / size), ceil(there / size), "kB" if small else "MB"),
         closing(do_ranks(place, work, stage, os.cpu_count() or 1, progress.note)) as doing,
@@ -212,7 +214,7 @@ def _do(stage: Stage, plan: Plan, work: Work, folder: Path, progress: Progress) 
         )
 
 
-def _sum(work: Work, folder: Path) -> None:
+def _sum(work: CorpusWork, folder: Path) -> None:
     counts = merged_ranks(work.folder, len(work.ranks))
     if not counts.totals["documents"].sum():
         raise _nothing(counts)
@@ -231,12 +233,12 @@ def _nothing(counts: Counts) -> DataError:
     )
 
 
-def _work(plan: Plan, folder: Path) -> Work:
+def _work(plan: Plan, folder: Path) -> CorpusWork:
     options = plan.options
     reading = ReadingOptions(
         column=options.column, sample=options.sample, seed=options.seed, duplicates=options.duplicates
     )
-    return Work(plan.table, plan.ranks, reading, _counting(options), _ranks_at(plan, folder))
+    return CorpusWork(plan.table, plan.ranks, reading, _counting(options), _ranks_at(plan, folder))
 
 
 def _counting(options: FrequencyOptions) -> CountingOptions:
@@ -279,7 +281,7 @@ def probe(plan: Plan, seconds: float = PROBE_SECONDS) -> dict[str, Any]:
     began, read = time.perf_counter(), 0
     for piece in max(plan.ranks, key=lambda rank: sum(one.size for one in rank)):
         for batch in read_batches(piece, replace(work.reading, duplicates="keep")):
-            counters.of(piece.corpus).add(batch, piece)
+            counters.get_counter(piece.corpus).add(batch, piece)
             read += batch.bytes_read
             if time.perf_counter() - began > seconds:
                 break

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenhand.corpus.reading.formats import warc
-from evenhand.corpus.reading.formats.html import decoded, page_text
+from evenhand.corpus.reading.formats.html import decode_page, page_text
 from tests.helpers.growth import assert_grows_linearly
 
 Read = Callable[..., Any]
@@ -165,9 +165,9 @@ def test_the_time_for_a_page_is_linear_in_its_length(part: str) -> None:
     ],
 )  # fmt: skip
 def test_pages_are_decoded_as_they_declare(page: bytes, declared: str | None, text: str) -> None:
-    assert decoded(page, declared) == text
+    assert decode_page(page, declared) == text
 
 
 def test_a_page_that_is_not_what_it_declares_is_not_guessed_at() -> None:
     with pytest.raises(UnicodeDecodeError):
-        decoded(b"caf\xe9")
+        decode_page(b"caf\xe9")

@@ -1,19 +1,19 @@
 from .columns import (
     column_types as column_types,
     holds_text as holds_text,
-    opened as opened,
+    open_parquet as open_parquet,
     read_columns as read_columns,
 )
 from .delimited import (
+    parse_rows as parse_rows,
     read_rows as read_rows,
-    rows_of as rows_of,
 )
 from .jsonl import (
+    get_value as get_value,
     read_jsonl as read_jsonl,
-    value_of as value_of,
 )
 from .lines import (
-    lines_of as lines_of,
+    read_line_blocks as read_line_blocks,
 )
 from .plain import (
     read_file as read_file,

@@ -9,8 +9,8 @@ from evenhand.corpus.reading.chunks import Chunk
 from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
 from evenhand.corpus.reading.options import ReadingOptions
-from evenhand.corpus.reading.stores import EXTRA, Stored
-from evenhand.corpus.reading.unpacking import Damaged
+from evenhand.corpus.reading.stores import EXTRA, OpenedFile
+from evenhand.corpus.reading.unpacking import DamagedStream
 from evenhand.schema import DataError
 
 MOST_ROWS = 8192
@@ -22,10 +22,10 @@ BUFFER = 1 << 22
 """Bytes of a column that are read ahead. Without a limit, it is a whole row group, which may be the whole file."""
 
 
-def opened(stored: Stored, *dictionaries: str) -> Any:
+def open_parquet(stored: OpenedFile, *dictionaries: str) -> Any:
     """Open a Parquet file and read its footer. Equal texts of the columns `dictionaries` are stored once.
 
-    Raises Damaged for a file without a readable footer.
+    Raises DamagedStream for a file without a readable footer.
     """
     try:
         import pyarrow
@@ -43,10 +43,10 @@ def opened(stored: Stored, *dictionaries: str) -> Any:
         told = " ".join(str(error).split())
         truncated = "magic bytes" in told or "smaller than" in told or "footer" in told
         if truncated:
-            raise Damaged(
+            raise DamagedStream(
                 Reason.TRUNCATED, "it has no footer: it is incomplete, or not a Parquet file"
             ) from error
-        raise Damaged(Reason.UNREADABLE, f"its footer is damaged ({told[:200]})") from error
+        raise DamagedStream(Reason.UNREADABLE, f"its footer is damaged ({told[:200]})") from error
 
 
 def column_types(file: Any) -> dict[str, str]:
@@ -67,17 +67,17 @@ def column_types(file: Any) -> dict[str, str]:
     return types
 
 
-def read_columns(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+def read_columns(stored: OpenedFile, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
     """Yield the documents in the row groups of a piece.
 
-    Raises Damaged for an unreadable footer, and, after the last readable group, for unreadable ones.
+    Raises DamagedStream for an unreadable footer, and, after the last readable group, for unreadable ones.
     """
     import pyarrow
 
-    file = opened(stored)
+    file = open_parquet(stored)
     rows = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
     firsts = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
-    draw = Draw.of_places(options, piece.name)
+    draw = Draw.for_places(options, piece.name)
     groups = range(piece.first, len(rows) if piece.last is None else min(piece.last, len(rows)))
     if not holds_text(column_types(file).get(options.column)):
         yield Chunk(skipped=_reason(Reason.NO_TEXT, sum(rows[group] for group in groups)))
@@ -86,7 +86,7 @@ def read_columns(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
     for group in groups:
         place = int(firsts[group])
         try:
-            held = opened(stored, options.column) if _repeats_few(file, group, options.column) else file
+            held = open_parquet(stored, options.column) if _repeats_few(file, group, options.column) else file
             for batch in held.iter_batches(
                 batch_size=_batch_rows(file, group, options),
                 row_groups=[group],
@@ -101,7 +101,7 @@ def read_columns(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
             yield Chunk(skipped=_reason(Reason.UNREADABLE, int(firsts[group + 1]) - place))
     if lost:
         names = ", ".join(map(str, lost[:20]))
-        raise Damaged(None, f"{names} of its row groups could not be decoded ({told})")
+        raise DamagedStream(None, f"{names} of its row groups could not be decoded ({told})")
 
 
 def holds_text(kind: str | None) -> bool:
@@ -120,7 +120,7 @@ def _reason(reason: Reason, rows: int) -> Any:
     return Counter({reason: rows})
 
 
-def _chunk_of(file: Any, group: int, column: str) -> Any:
+def _find_column_chunk(file: Any, group: int, column: str) -> Any:
     about = file.metadata.row_group(group)
     columns = (about.column(number) for number in range(about.num_columns))
     return next(each for each in columns if each.path_in_schema == column)
@@ -128,7 +128,7 @@ def _chunk_of(file: Any, group: int, column: str) -> Any:
 
 def _batch_rows(file: Any, group: int, options: ReadingOptions) -> int:
     """Return the number of rows that contain about one batch of text."""
-    chunk = _chunk_of(file, group, options.column)
+    chunk = _find_column_chunk(file, group, options.column)
     return int(
         np.clip(options.batch_bytes * chunk.num_values // max(chunk.total_uncompressed_size, 1), 1, MOST_ROWS)
     )
@@ -136,7 +136,7 @@ def _batch_rows(file: Any, group: int, options: ReadingOptions) -> int:
 
 def _repeats_few(file: Any, group: int, column: str) -> bool:
     """Return whether rows are only indices into few texts, which may together be far larger than the file."""
-    chunk = _chunk_of(file, group, column)
+    chunk = _find_column_chunk(file, group, column)
     if not chunk.has_dictionary_page or chunk.dictionary_page_offset is None:
         return False
     texts = chunk.data_page_offset - chunk.dictionary_page_offset
@@ -159,7 +159,7 @@ def _chunk(values: Any, first: int, draw: Draw) -> Chunk:
     chunk = Chunk()
     places = np.arange(first, first + len(values))
     if not draw.draws_all:
-        drawn = draw.drawn(places)
+        drawn = draw.are_drawn(places)
         chunk.skipped[Reason.NOT_SAMPLED] += int((~drawn).sum())
         values, places = values.filter(pyarrow.array(drawn)), places[drawn]
     numbers = places.tolist()

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from evenhand.corpus.reading.chunks import Chunk
 from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
-from evenhand.corpus.reading.formats.lines import BOM, Lines, lines_of
+from evenhand.corpus.reading.formats.lines import BOM, Lines, read_line_blocks
 from evenhand.corpus.reading.options import ReadingOptions
-from evenhand.corpus.reading.sources import ending_of
-from evenhand.corpus.reading.stores import Stored
-from evenhand.corpus.reading.unpacking import Damaged
+from evenhand.corpus.reading.sources import find_format_suffix
+from evenhand.corpus.reading.stores import OpenedFile
+from evenhand.corpus.reading.unpacking import DamagedStream
 
 ROWS_AT_ONCE = 512
 END = "\x1eend of rows\x1e"
 """Marker after the last line."""
 
 
-def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
+def parse_rows(stored: OpenedFile, piece: Piece) -> Iterator[list[str]]:
     """Yield the rows of a file, the heading first. Invalid UTF-8 bytes become lone surrogates.
 
-    Raises Damaged after the last row if the file is truncated or a quotation mark is not closed.
+    Raises DamagedStream after the last row if the file is truncated or a quotation mark is not closed.
     """
     usual = csv.field_size_limit(LONGEST)
-    separator = "\t" if ending_of(piece.address) == ".tsv" else ","
+    separator = "\t" if find_format_suffix(piece.address) == ".tsv" else ","
     lines = _Lines(stored, piece)
     reader = csv.reader(lines, delimiter=separator, strict=False)
     behind = 0
@@ -33,12 +33,12 @@ def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
                 if row == [END]:
                     return
                 told = f"a quotation mark in its row before line {reader.line_num:,} is never closed"
-                raise Damaged(Reason.UNREADABLE, told, lines.stored_at(behind))
+                raise DamagedStream(Reason.UNREADABLE, told, lines.estimate_stored_position(behind))
             behind = lines.read
             yield row
     except csv.Error as error:
         told = f"its remaining rows cannot be separated ({error})"
-        raise Damaged(Reason.UNREADABLE, told, lines.stored_at(behind)) from error
+        raise DamagedStream(Reason.UNREADABLE, told, lines.estimate_stored_position(behind)) from error
     finally:
         csv.field_size_limit(usual)
 
@@ -46,13 +46,13 @@ def rows_of(stored: Stored, piece: Piece) -> Iterator[list[str]]:
 class _Lines:
     """Lines of a file as text, followed by a marker that shows whether a quotation mark is still open."""
 
-    def __init__(self, stored: Stored, piece: Piece):
-        self._stored, self._lines = stored, self._read(lines_of(stored, piece))
+    def __init__(self, stored: OpenedFile, piece: Piece):
+        self._stored, self._lines = stored, self._read(read_line_blocks(stored, piece))
         self.read = 0
         """Number of bytes of the unpacked file that were passed on."""
         self._unpacked = 0
 
-    def stored_at(self, place: int) -> int:
+    def estimate_stored_position(self, place: int) -> int:
         """Return the approximate position in the stored file of a byte of the unpacked file."""
         return self._stored.bytes_read * place // max(self._unpacked, 1)
 
@@ -63,7 +63,7 @@ class _Lines:
         for lines in blocks:
             if lines.too_long:
                 told = f"it has a line of more than {LONGEST:,} bytes"
-                raise Damaged(Reason.TOO_LONG, told, self.stored_at(self.read))
+                raise DamagedStream(Reason.TOO_LONG, told, self.estimate_stored_position(self.read))
             self._unpacked = lines.place + len(lines.content)
             content = lines.content.removeprefix(BOM) if lines.place == 0 else lines.content
             for line in content.splitlines(keepends=True):
@@ -73,13 +73,13 @@ class _Lines:
             yield END
 
 
-def read_rows(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+def read_rows(stored: OpenedFile, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
     """Yield the documents of a file. The position of a document is the number of its row below the heading, from 0.
 
-    Raises Damaged as `rows_of` does.
+    Raises DamagedStream as `parse_rows` does.
     """
-    draw = Draw.of_places(options, piece.name)
-    rows = rows_of(stored, piece)
+    draw = Draw.for_places(options, piece.name)
+    rows = parse_rows(stored, piece)
     heading = next(rows, [])
     column = heading.index(options.column) if options.column in heading else None
     chunk = Chunk()
@@ -94,7 +94,7 @@ def read_rows(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator
             if place % ROWS_AT_ONCE == ROWS_AT_ONCE - 1:
                 yield chunk
                 chunk = Chunk()
-    except Damaged:
+    except DamagedStream:
         yield chunk
         raise
     yield chunk

@@ -48,7 +48,7 @@ def page_text(page: str) -> str:
         name = NAME.match(page, start)
         parts.append(page[place:start])
         if page.startswith("<!--", start):
-            place = _behind(page.find("-->", start + 4), 3, page)
+            place = _find_end(page.find("-->", start + 4), 3, page)
             continue
         if name is None and not page.startswith(("<!", "<?", "</"), start):
             parts.append("<")
@@ -57,7 +57,7 @@ def page_text(page: str) -> str:
         end = TAG_END.match(page, start + 1) if quoted else None
         # an unclosed quotation mark; no later one can be trusted
         quoted = end is not None
-        place = end.end() if end else _behind(page.find(">", start), 1, page)
+        place = end.end() if end else _find_end(page.find(">", start), 1, page)
         element = name[2].lower() if name else ""
         if element not in INLINE:
             parts.append(END)
@@ -69,12 +69,12 @@ def page_text(page: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _behind(found: int, length: int, page: str) -> int:
+def _find_end(found: int, length: int, page: str) -> int:
     """Return the position after the match, or the end of the page if there is none."""
     return len(page) if found < 0 else found + length
 
 
-def decoded(page: bytes, declared: str | None = None) -> str:
+def decode_page(page: bytes, declared: str | None = None) -> str:
     """Decode a page by its byte order mark, else the charset of its HTTP header or meta tag, or UTF-8.
 
     Nothing is guessed or replaced: raises UnicodeDecodeError for a page with invalid bytes.

@@ -6,13 +6,13 @@ from typing import Any
 from evenhand.corpus.reading.chunks import Chunk
 from evenhand.corpus.reading.documents import Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
-from evenhand.corpus.reading.formats.lines import BOM, lines_of
+from evenhand.corpus.reading.formats.lines import BOM, read_line_blocks
 from evenhand.corpus.reading.options import ReadingOptions
-from evenhand.corpus.reading.stores import EXTRA, Stored
+from evenhand.corpus.reading.stores import EXTRA, OpenedFile
 from evenhand.schema import DataError, parse_json, without_surrogates
 
 
-def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+def read_jsonl(stored: OpenedFile, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
     """Yield the documents of a piece. Lines outside the sample are not parsed.
 
     Raises Damaged after the last complete line of a file that is truncated or not text.
@@ -21,10 +21,10 @@ def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterato
         from orjson import JSONDecodeError, loads
     except ImportError as error:
         raise DataError("Reading JSON Lines requires a package that is not installed.", EXTRA) from error
-    draw = Draw.of_places(options, piece.name)
+    draw = Draw.for_places(options, piece.name)
     keys = options.column.split(".")
-    for lines in lines_of(stored, piece):
-        drawn, skipped = lines.drawn(draw)
+    for lines in read_line_blocks(stored, piece):
+        drawn, skipped = lines.draw_lines(draw)
         chunk = Chunk()
         chunk.skipped.update(skipped)
         for start, end in drawn:
@@ -38,7 +38,7 @@ def read_jsonl(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterato
             if isinstance(row, Reason):
                 chunk.skipped[row] += 1
                 continue
-            text = value_of(row, options.column, keys)
+            text = get_value(row, options.column, keys)
             if not isinstance(text, str):
                 chunk.skipped[Reason.NO_TEXT] += 1
             elif by_python and without_surrogates(text) != text:  # the faster reader rejects lone surrogates
@@ -60,10 +60,10 @@ def _otherwise(line: bytes) -> Any:
         return Reason.NOT_JSON
 
 
-def value_of(row: Any, column: str, keys: Sequence[str]) -> Any:
+def get_value(row: Any, column: str, keys: Sequence[str]) -> Any:
     """Return the value of a key, or of a path of keys into nested records; None if there is none.
 
-    >>> value_of({"meta": {"body": "x"}}, "meta.body", ["meta", "body"])
+    >>> get_value({"meta": {"body": "x"}}, "meta.body", ["meta", "body"])
     'x'
     """
     if not isinstance(row, dict):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
-from evenhand.corpus.reading.stores import Stored
-from evenhand.corpus.reading.unpacking import UNPACKED_AT_ONCE, Damaged, packing_of, unpacked
+from evenhand.corpus.reading.stores import OpenedFile
+from evenhand.corpus.reading.unpacking import UNPACKED_AT_ONCE, DamagedStream, find_compression, unpack
 
 BOM = b"\xef\xbb\xbf"
 HEAD = 1024
@@ -48,12 +48,12 @@ class Lines:
             ends = np.append(ends, len(self.content))
         return np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1] + 1]), ends
 
-    def drawn(self, draw: Draw) -> tuple[list[tuple[int, int]], dict[Reason, int]]:
+    def draw_lines(self, draw: Draw) -> tuple[list[tuple[int, int]], dict[Reason, int]]:
         """Return the starts and ends of the sampled lines, and the numbers of omitted and too long ones."""
         if not self.content:
             return [], {Reason.TOO_LONG: self.too_long}
         starts, ends = self.spans()
-        chosen = draw.drawn(starts + self.place)
+        chosen = draw.are_drawn(starts + self.place)
         long = chosen & (ends - starts > LONGEST)
         skipped = {
             Reason.NOT_SAMPLED: int((~chosen).sum()),
@@ -64,21 +64,21 @@ class Lines:
 
 
 def check_head(head: bytes) -> None:
-    """Raise Damaged, as BINARY, for the first bytes of a file that is not UTF-8 text."""
+    """Raise DamagedStream, as BINARY, for the first bytes of a file that is not UTF-8 text."""
     kind = next((told for magic, told in MAGIC.items() if head.startswith(magic)), None)
     if kind or b"\0" in head[:HEAD]:
-        raise Damaged(Reason.BINARY, f"it is {kind or 'binary'}, not UTF-8 text")
+        raise DamagedStream(Reason.BINARY, f"it is {kind or 'binary'}, not UTF-8 text")
 
 
-def content_from(stored: Stored, piece: Piece) -> tuple[int, Iterator[bytes]]:
+def open_at_first_line(stored: OpenedFile, piece: Piece) -> tuple[int, Iterator[bytes]]:
     """Return the position of the first line of a piece, and the content of the file from there on.
 
-    Raises Damaged if the file does not begin as text; for all but the first range, it counts nothing.
+    Raises DamagedStream if the file does not begin as text; for all but the first range, it counts nothing.
     """
-    if packing_of(piece.address):
-        return 0, _headed(unpacked(stored))
+    if find_compression(piece.address):
+        return 0, _check_first_block(unpack(stored))
     if piece.first == 0:
-        return 0, _headed(unpacked(stored))
+        return 0, _check_first_block(unpack(stored))
     stored.seek(0)
     check_head(stored.read(HEAD))
     place = piece.first - 1
@@ -89,10 +89,10 @@ def content_from(stored: Stored, piece: Piece) -> tuple[int, Iterator[bytes]]:
             break
         place += len(block)
     stored.seek(place)
-    return place, unpacked(stored)
+    return place, unpack(stored)
 
 
-def _headed(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _check_first_block(blocks: Iterator[bytes]) -> Iterator[bytes]:
     begun = False
     for block in blocks:
         if not begun:
@@ -101,12 +101,12 @@ def _headed(blocks: Iterator[bytes]) -> Iterator[bytes]:
         yield block
 
 
-def lines_of(stored: Stored, piece: Piece) -> Iterator[Lines]:
+def read_line_blocks(stored: OpenedFile, piece: Piece) -> Iterator[Lines]:
     """Yield the lines that begin in a piece, in blocks.
 
-    Raises Damaged after the last complete line of a file that is truncated or not text.
+    Raises DamagedStream after the last complete line of a file that is truncated or not text.
     """
-    place, blocks = content_from(stored, piece)
+    place, blocks = open_at_first_line(stored, piece)
     return line_blocks(place, blocks, piece.last)
 
 

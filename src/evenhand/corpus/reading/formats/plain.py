@@ -5,19 +5,25 @@ from collections.abc import Iterator
 from evenhand.corpus.reading.chunks import Chunk
 from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
-from evenhand.corpus.reading.formats.lines import BOM, Lines, content_from, line_blocks, lines_of
+from evenhand.corpus.reading.formats.lines import (
+    BOM,
+    Lines,
+    line_blocks,
+    open_at_first_line,
+    read_line_blocks,
+)
 from evenhand.corpus.reading.options import ReadingOptions
-from evenhand.corpus.reading.stores import Stored
+from evenhand.corpus.reading.stores import OpenedFile
 
 SPACES = b" \t\r\f\v"
 LOOKED_BACK_AT_ONCE = 1 << 12
 
 
-def read_lines(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+def read_lines(stored: OpenedFile, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
     """Yield one document per line. Raises Damaged after the last complete line."""
-    draw = Draw.of_places(options, piece.name)
-    for lines in lines_of(stored, piece):
-        drawn, skipped = lines.drawn(draw)
+    draw = Draw.for_places(options, piece.name)
+    for lines in read_line_blocks(stored, piece):
+        drawn, skipped = lines.draw_lines(draw)
         chunk = Chunk()
         chunk.skipped.update(skipped)
         for start, end in drawn:
@@ -30,13 +36,13 @@ def _whole_line(line: bytes, place: int) -> bytes:
     return (line.removeprefix(BOM) if place == 0 else line).removesuffix(b"\r")
 
 
-def read_paragraphs(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+def read_paragraphs(stored: OpenedFile, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
     """Yield one document per paragraph (lines without a blank line between them).
 
     A paragraph belongs to the piece in which it begins. Raises Damaged after the last complete line.
     """
-    draw = Draw.of_places(options, piece.name)
-    begin, blocks = content_from(stored, piece)
+    draw = Draw.for_places(options, piece.name)
+    begin, blocks = open_at_first_line(stored, piece)
     # a line inside a paragraph belongs to the previous piece
     theirs = begin > 0 and not _follows_a_blank_line(piece, begin)
     first, held, gathered = 0, 0, list[bytes]()
@@ -85,7 +91,7 @@ def _add(chunk: Chunk, gathered: list[bytes], held: int, first: int, draw: Draw)
 
 def _follows_a_blank_line(piece: Piece, place: int) -> bool:
     """Return whether the line before the one at `place` is blank or missing."""
-    with Stored(piece.address) as stored:
+    with OpenedFile(piece.address) as stored:
         end = place - 1  # its line feed
         while end > 0:
             start = max(0, end - LOOKED_BACK_AT_ONCE)
@@ -99,15 +105,15 @@ def _follows_a_blank_line(piece: Piece, place: int) -> bool:
     return True
 
 
-def read_file(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+def read_file(stored: OpenedFile, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
     """Yield the whole file as one document; if it is truncated or cannot be unpacked, raise Damaged instead."""
     chunk = Chunk()
-    if not Draw.of_places(options, piece.name).draws(0):
+    if not Draw.for_places(options, piece.name).draws(0):
         chunk.skipped[Reason.NOT_SAMPLED] += 1
         yield chunk
         return
     content = bytearray()
-    _, blocks = content_from(stored, piece)
+    _, blocks = open_at_first_line(stored, piece)
     for block in blocks:
         content += block
         if len(content) > LONGEST:

@@ -6,10 +6,10 @@ from typing import Any
 from evenhand.corpus.reading.chunks import Chunk
 from evenhand.corpus.reading.documents import LONGEST, Piece, Reason
 from evenhand.corpus.reading.drawing import Draw
-from evenhand.corpus.reading.formats.html import decoded, page_text
+from evenhand.corpus.reading.formats.html import decode_page, page_text
 from evenhand.corpus.reading.options import ReadingOptions
-from evenhand.corpus.reading.stores import EXTRA, Stored
-from evenhand.corpus.reading.unpacking import Damaged, unpacked
+from evenhand.corpus.reading.stores import EXTRA, OpenedFile
+from evenhand.corpus.reading.unpacking import DamagedStream, unpack
 from evenhand.schema import DataError, EvenhandError
 
 TEXTS = ("text/plain",)
@@ -21,7 +21,7 @@ class _Stream:
 
     def __init__(self, blocks: Iterator[bytes]):
         self._blocks, self._rest = blocks, b""
-        self.damage: Damaged | None = None
+        self.damage: DamagedStream | None = None
         self.ended = False
         self.given = 0
         """Number of bytes that were read."""
@@ -36,7 +36,7 @@ class _Stream:
         while not self._rest and not self.ended:
             try:
                 self._rest = next(self._blocks, b"")
-            except Damaged as damage:  # kept for later, because warcio would ignore it
+            except DamagedStream as damage:  # kept for later, because warcio would ignore it
                 self.damage = damage
             self.ended = not self._rest
             self.tail = (self.tail + self._rest[-4:])[-4:]
@@ -45,17 +45,17 @@ class _Stream:
         return data
 
 
-def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
+def read_records(stored: OpenedFile, piece: Piece, options: ReadingOptions) -> Iterator[Chunk]:
     """Yield the documents of a file of records; a document's place is the number of its record.
 
-    Raises Damaged after the last complete record if the file is truncated or continues with invalid data.
+    Raises DamagedStream after the last complete record if the file is truncated or continues with invalid data.
     """
     try:
         from warcio.archiveiterator import ArchiveIterator
     except ImportError as error:
         raise DataError(f"{stored.address} requires a package that is not installed.", EXTRA) from error
-    draw = Draw.of_places(options, piece.name)
-    stream = _Stream(unpacked(stored))
+    draw = Draw.for_places(options, piece.name)
+    stream = _Stream(unpack(stored))
     records = iter(ArchiveIterator(stream))
     # whether a record is complete shows only when the next one begins or the file ends
     held: Chunk | None = None
@@ -78,11 +78,11 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
             if stream.damage:
                 raise stream.damage from error
             if place and stream.ended and not stream.ends_with_a_record:
-                raise Damaged(Reason.TRUNCATED, f"it ends after record {place - 1}") from error
+                raise DamagedStream(Reason.TRUNCATED, f"it ends after record {place - 1}") from error
             told = " ".join(str(error).split())[:100]
             where = f"after record {place - 1}" if place else "at its beginning"
             told = f"there is no valid record {where} ({told})"
-            raise Damaged(
+            raise DamagedStream(
                 Reason.UNREADABLE, told, stored.bytes_read * good // max(stream.given, 1)
             ) from error
         held, good = chunk, stream.given
@@ -90,14 +90,14 @@ def read_records(stored: Stored, piece: Piece, options: ReadingOptions) -> Itera
     if held and whole and (stream.ends_with_a_record or (arc and stream.tail.endswith(b"\n"))):
         yield held
     elif not stream.damage and place:
-        raise Damaged(Reason.TRUNCATED, f"it ends within record {place - 1}")
+        raise DamagedStream(Reason.TRUNCATED, f"it ends within record {place - 1}")
     if stream.damage:
         raise stream.damage
 
 
 def _add(chunk: Chunk, record: Any, place: int, draw: Draw) -> bool:
     """Add a record; return False without adding anything if it is truncated."""
-    reader = _reader_of(record)
+    reader = _classify_record(record)
     if not draw.draws(place):
         reason: Reason | None = Reason.NOT_SAMPLED
     elif reader is None:
@@ -119,7 +119,7 @@ def _add(chunk: Chunk, record: Any, place: int, draw: Draw) -> bool:
         chunk.add_bytes(content, place)
     else:
         try:
-            text = page_text(decoded(content, _charset(record)))
+            text = page_text(decode_page(content, _charset(record)))
         except UnicodeDecodeError:
             chunk.skipped[Reason.INVALID_UTF8] += 1
         else:
@@ -127,7 +127,7 @@ def _add(chunk: Chunk, record: Any, place: int, draw: Draw) -> bool:
     return True
 
 
-def _reader_of(record: Any) -> str | None:
+def _classify_record(record: Any) -> str | None:
     """Return "text", "page", or None for a record without text for readers (request, metadata, image, error page)."""
     if record.rec_type == "conversion":
         kind = _media_type(record.rec_headers.get_header("Content-Type"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.corpus import Counts, TermTable, normalised
+from evenhand.corpus import Counts, TermTable, normalise
 from evenhand.schema import DataError, UsageError
 from evenhand.stats.associations import reliability_of
 
@@ -115,7 +115,7 @@ def _terms_of(descriptors: pl.DataFrame, table: TermTable) -> list[int | None]:
     people = set(table.surfaces.join(nouns, on="term")["text"])
 
     def called(name: str) -> list[Mapping[str, object]]:
-        spelling = normalised(name).strip()
+        spelling = normalise(name).strip()
         before, _, last = spelling.rpartition(" ")
         return by_text.get(spelling) or by_text.get(before if last in people else "", [])
 
