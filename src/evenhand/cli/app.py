@@ -30,10 +30,11 @@ from evenhand.cli.common import App
 from evenhand.cli.finished import agreement, report, rescore
 from evenhand.cli.mitigating import debias, search_instruction, search_trigger
 from evenhand.cli.panels import VERBS
-from evenhand.cli.studies import app as study_verbs
 from evenhand.cli.study_commands import StudyCommand
 from evenhand.schema import EvenhandError, UsageError
 from evenhand.studies.consistency import CONSISTENCY
+from evenhand.studies.names import NAMES
+from evenhand.studies.redditbias import REDDITBIAS
 
 EXIT_CODES = (
     "Exit codes: 0 success (finding bias is not an error), 1 failure, 2 invalid command line or configuration, 3 "
@@ -59,8 +60,8 @@ RENAMED = {"check": "check-consistency", "revise": "search-instruction"}
 """New names of commands by their old names, which users misunderstood."""
 
 
-STUDIES = (CONSISTENCY,)
-"""Studies that are commands."""
+STUDIES = (CONSISTENCY, NAMES, REDDITBIAS)
+"""Declared studies: each is a command."""
 
 
 class Verbs(TyperGroup):
@@ -70,7 +71,8 @@ class Verbs(TyperGroup):
         """Create the group; arguments as for `typer.core.TyperGroup`."""
         super().__init__(*arguments, **settings)
         for study in STUDIES:
-            self.commands[study.verb] = StudyCommand(study, epilog=EXIT_CODES)
+            if " " not in study.verb:
+                self.commands[study.verb] = StudyCommand(study, epilog=EXIT_CODES)
         for panel, verbs in VERBS.items():
             for verb in verbs:
                 self.commands[verb].rich_help_panel = panel  # type: ignore[attr-defined]
@@ -96,6 +98,21 @@ class Verbs(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
 
+class PaperStudies(TyperGroup):
+    """Group of the commands of `evenhand study`."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        """Create the group; arguments as for `typer.core.TyperGroup`."""
+        super().__init__(*arguments, **settings)
+        studies = [study for study in STUDIES if study.verb.startswith("study ")]
+        self.commands |= {study.verb.split()[-1]: StudyCommand(study) for study in studies}
+
+
+study_verbs = App(
+    cls=PaperStudies,
+    help="Run a paper's full study on your models: names, redditbias.",
+    no_args_is_help=True,
+)
 app = App(
     name="evenhand",
     cls=Verbs,

@@ -36,8 +36,6 @@ class Flag:
     resume
         "fixed": the option determines the results, so it must not change. "free": it may change. "again": a folder
         cannot decide it, so it must be given again. "more": entries may be added.
-    hidden
-        True for options that have no flag. They can be set in a file, by `--set` and in Python.
     panel
         Panel of the help that shows the flag. Default: that of `evenhand.cli.panels`.
     shown
@@ -49,7 +47,6 @@ class Flag:
     low: float | None = None
     high: float | None = None
     resume: Resume = "fixed"
-    hidden: bool = False
     panel: str | None = None
     shown: bool = False
 

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from math import inf
 from pathlib import Path
-from typing import Any, Literal, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_origin
 
 import typer
 from pydantic import BaseModel
@@ -12,6 +12,9 @@ from pydantic.fields import FieldInfo
 
 from evenhand.schema import UsageError
 from evenhand.study.fields import bounds, describe_field, get_flag, ordered_fields, plain_type
+
+if TYPE_CHECKING:
+    from evenhand.study.resuming import StudyOptions
 
 
 def require_range(expected: str, is_valid: Callable[[float], bool]) -> Callable[..., float | None]:
@@ -32,7 +35,7 @@ def require_range(expected: str, is_valid: Callable[[float], bool]) -> Callable[
 
 
 def verb_parameters(
-    options: type[BaseModel],
+    options: "type[StudyOptions]",
     argument: str,
     argument_help: str,
     others: Mapping[str, inspect.Parameter],
@@ -47,7 +50,7 @@ def verb_parameters(
     """
     parameters: list[inspect.Parameter] = []
     others = dict(others)
-    fields = [part for part in ordered_fields(options) if not get_flag(part[1]).hidden]
+    fields = [part for part in ordered_fields(options) if part[0] not in options.HIDDEN]
     for number, (name, field, owner) in enumerate(fields):
         if name == argument:
             given = typer.Argument(..., help=argument_help)

@@ -22,6 +22,8 @@ class StudyOptions(Options):
     """The record in the folder of the study; None if the study cannot be resumed by its folder."""
     EARLIER: ClassVar[Mapping[str, Any]] = {}
     """Values for studies that were started before these options existed."""
+    HIDDEN: ClassVar[tuple[str, ...]] = ()
+    """Options that have no flag. They can be set in a file, by `--set` and in Python."""
     FIXED: ClassVar[str] = ""
     """What to do if an option that must not change is given with the folder of a study. Empty: an equal value is
     accepted."""

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from evenhand.runs import Silence
-from evenhand.studies.names import conduct, names_config
+from evenhand.studies.names import NamesConfig, conduct
 from tests.studies.names.test_effects import said
 
 
@@ -19,7 +19,7 @@ def test_a_row_that_lost_replies_is_held_against_those_it_has(
     chats = {"original": base, "same": base, "after": row}
     monkeypatch.setattr(conduct, "RunDirectory", SimpleNamespace(open=lambda path: path.parent.name))
     monkeypatch.setattr(conduct, "self_chats", lambda label, benchmark: chats[label])
-    config = names_config({"model": "m", "rows": {"same": "x", "after": "y"}, "decoding": ("greedy",)})
+    config = NamesConfig.read({"model": "m", "rows": {"same": "x", "after": "y"}, "decoding": ("greedy",)})
     session = conduct._Session(config, tmp_path, (), Silence(), [])
     _, nothing, _ = session._pair("original", "greedy", "descriptions")
     _, whole, none_lost = session._pair("same", "greedy", "descriptions")

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from evenhand.schema import ResumeRefused, UsageError
-from evenhand.studies.names import NamesConfig, is_study, names_config, record, resumed_study
-from evenhand.studies.names.record import begin, stored_study
+from evenhand.studies.names import NamesConfig, options
 
 
 def test_rows_and_decodings() -> None:
-    config = names_config(
+    config = NamesConfig.read(
         {"model": "m", "rows": {"Name scrambling": "a", "BB 90M": "b"}, "decoding": ("greedy", "greedy")}
     )
     assert config.models == {"original": "m", "Name scrambling": "a", "BB 90M": "b"}
@@ -32,7 +31,7 @@ def test_rows_and_decodings() -> None:
 )
 def test_options_that_are_wrong_are_named(given: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        names_config({"model": "m", **given})
+        NamesConfig.read({"model": "m", **given})
 
 
 def test_a_study_without_a_decoding_is_refused() -> None:
@@ -42,27 +41,27 @@ def test_a_study_without_a_decoding_is_refused() -> None:
 
 def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = NamesConfig(model="m", rows={"a": "x"}, limit=5)
-    begin(tmp_path, config)
-    assert is_study(tmp_path) and stored_study(tmp_path) == config
-    grown = resumed_study(tmp_path, {"rows": {"b": "y"}, "device": "cpu"})
+    config.begin(tmp_path)
+    assert NamesConfig.has_record(tmp_path) and NamesConfig.read_stored(tmp_path) == config
+    grown = NamesConfig.resume(tmp_path, {"rows": {"b": "y"}, "device": "cpu"})
     assert grown.rows == {"a": "x", "b": "y"} and grown.limit == 5 and grown.device == "cpu"
-    begin(tmp_path, grown)
-    assert stored_study(tmp_path).rows == {"a": "x", "b": "y"}
+    grown.begin(tmp_path)
+    assert NamesConfig.read_stored(tmp_path).rows == {"a": "x", "b": "y"}
     # nothing was made of the row yet: the mistyped folder may be given anew
-    mended = resumed_study(tmp_path, {"rows": {"a": "z"}})
+    mended = NamesConfig.resume(tmp_path, {"rows": {"a": "z"}})
     assert mended.rows == {"a": "z", "b": "y"}
-    begin(tmp_path, mended)
-    assert stored_study(tmp_path).rows == {"a": "z", "b": "y"}
-    begin(tmp_path, grown)
+    mended.begin(tmp_path)
+    assert NamesConfig.read_stored(tmp_path).rows == {"a": "z", "b": "y"}
+    grown.begin(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(record, "ended", lambda folder: folder.parent.name == "a")
+        patch.setattr(options, "ended", lambda folder: folder.parent.name == "a")
         with pytest.raises(UsageError, match="already has a row"):
-            resumed_study(tmp_path, {"rows": {"a": "z"}})
+            NamesConfig.resume(tmp_path, {"rows": {"a": "z"}})
         with pytest.raises(ResumeRefused, match="rows"):
-            begin(tmp_path, mended)
+            mended.begin(tmp_path)
     with pytest.raises(UsageError, match="is an existing study, so limit cannot be changed"):
-        resumed_study(tmp_path, {"limit": 6})
+        NamesConfig.resume(tmp_path, {"limit": 6})
     with pytest.raises(ResumeRefused, match="limit"):
-        begin(tmp_path, NamesConfig(model="m", rows={"a": "x", "b": "y"}, limit=6))
+        NamesConfig(model="m", rows={"a": "x", "b": "y"}, limit=6).begin(tmp_path)
     with pytest.raises(ResumeRefused, match="rows"):
-        begin(tmp_path, NamesConfig(model="m", limit=5))  # a row cannot be taken away
+        NamesConfig(model="m", limit=5).begin(tmp_path)  # a row cannot be taken away

@@ -11,7 +11,7 @@ from evenhand.models import load_model
 from evenhand.prompts.names import load_names
 from evenhand.runs import RunDirectory, Silence, self_chats
 from evenhand.schema import DataError, EvenhandError, ModelError, Unsupported, UsageError, write_json
-from evenhand.studies.names import conduct, names_config, names_study, names_with, resumed_study
+from evenhand.studies.names import NAMES, NamesConfig, conduct, names_study
 from evenhand.studies.names.conduct import check_same, check_written_alike
 from tests.helpers import names_house
 
@@ -66,7 +66,9 @@ def test_rows_of_worlds(house: None, tmp_path: Path) -> None:
     before = {
         path: path.stat().st_mtime_ns for path in (folder / "rows" / "original").rglob("part-*.parquet")
     }
-    grown = names_with(resumed_study(folder, {"rows": {"unplanted": "house/unplanted"}}), output=folder)
+    grown = NAMES.conduct(
+        NamesConfig.resume(folder, {"rows": {"unplanted": "house/unplanted"}}), output=folder
+    )
     assert set(grown.cells["row"]) == {"original", "lessened", "unplanted"}
     assert {
         path: path.stat().st_mtime_ns for path in (folder / "rows" / "original").rglob("part-*.parquet")
@@ -84,16 +86,16 @@ def test_rows_are_held_against_each_other_by_names_that_none_was_tuned_on(
     monkeypatch.setattr(
         conduct, "read_lineage", lambda folder: lineage if folder.name == "lessened" else None
     )
-    config = names_config(
+    config = NamesConfig.read(
         {"model": "house/planted", "rows": {"a": "house/lessened"}, "decoding": ("sampling",), "limit": 120}
     )
     assert conduct.tuned_names(config) == sorted([*learned, *watched])
-    study = names_with(config, output=tmp_path / "study")
+    study = NAMES.conduct(config, output=tmp_path / "study")
     cell = study.cells.filter(row="a", measure="classifier_bias", part="", benchmark="names").row(
         0, named=True
     )
     assert cell["change_verdict"] == "lower" and cell["change_high"] < 0
-    of_all = names_with(config.model_copy(update={"names": "all"}), output=tmp_path / "all")
+    of_all = NAMES.conduct(config.model_copy(update={"names": "all"}), output=tmp_path / "all")
     other = of_all.cells.filter(row="a", measure="classifier_bias", part="", benchmark="names").row(
         0, named=True
     )
@@ -109,7 +111,7 @@ def test_names_that_rows_were_tuned_on(tmp_path: Path) -> None:
         }
         write_json(tmp_path / label / LINEAGE, told)
     rows = {label: str(tmp_path / label) for label in ("x", "y")}
-    assert conduct.tuned_names(names_config({"model": "m", "rows": rows})) == ["Ann", "Bob", "Cy"]
+    assert conduct.tuned_names(NamesConfig.read({"model": "m", "rows": rows})) == ["Ann", "Bob", "Cy"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +133,7 @@ def test_rows_are_looked_for_before_any_model_is_asked(
 
 def test_a_masked_model_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conduct, "check_model", lambda name, **_: "masked" if name == "bert" else None)
-    config = names_config({"model": "m", "rows": {"x": "bert"}})
+    config = NamesConfig.read({"model": "m", "rows": {"x": "bert"}})
     with pytest.raises(Unsupported, match="The row 'x': bert is a masked language model"):
         conduct.check_rows(config, ["original", "x"])
     conduct.check_rows(config, ["original"])
@@ -141,7 +143,7 @@ def test_what_a_row_given_anew_had_answered_is_moved_away(tmp_path: Path) -> Non
     for label, model in (("original", "m"), ("x", "old")):
         run = tmp_path / "rows" / label / "greedy"
         RunDirectory.create(run, model=load_model("puppet/uniform"), given={}, resolved={"model": model})
-    config = names_config({"model": "m", "rows": {"x": "new"}})
+    config = NamesConfig.read({"model": "m", "rows": {"x": "new"}})
     session = conduct._Session(config, tmp_path, (), Silence(), [])
     for label in config.models:
         session.set_aside(label)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from evenhand.prompts.dialogue_tasks import StatePairs
-from evenhand.studies.redditbias import dialogue, redditbias_config
+from evenhand.studies.redditbias import RedditBiasConfig, dialogue
 from evenhand.studies.redditbias.dialogue import RESPONDING, TRACKING, Task, tasks_of
 from tests.prompts.dialogue_tasks.small import write_multiwoz
 
@@ -28,7 +28,9 @@ def test_the_seed_of_the_study_reaches_both_tasks(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(dialogue, "track_states", told)
     monkeypatch.setattr(dialogue, "generate_responses", told)
     monkeypatch.setattr(dialogue, "classification_pairs", counted)
-    config = redditbias_config({"model": "m", "seed": 7, "multiwoz": str(write_multiwoz(tmp_path / "data"))})
+    config = RedditBiasConfig.read(
+        {"model": "m", "seed": 7, "multiwoz": str(write_multiwoz(tmp_path / "data"))}
+    )
     tasks_of(config)
     for name in (TRACKING, RESPONDING):
         Task(name, [], []).run(config, None, tmp_path)
@@ -41,5 +43,5 @@ def test_slot_values_without_a_wrong_one_are_those_of_both_splits(
 ) -> None:
     lacking = iter([{"no other value": 28, "no such slot": 3}, {"no other value": 16}])
     monkeypatch.setattr(dialogue, "classification_pairs", lambda *_, **__: StatePairs((), next(lacking)))
-    config = redditbias_config({"model": "m", "multiwoz": str(write_multiwoz(tmp_path / "data"))})
+    config = RedditBiasConfig.read({"model": "m", "multiwoz": str(write_multiwoz(tmp_path / "data"))})
     assert any("44 (no other value), 3 (no such slot)" in note for note in tasks_of(config)[1])

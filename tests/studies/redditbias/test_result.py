@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from evenhand.schema import ResumeRefused, Unsupported, UsageError
-from evenhand.studies.redditbias import RedditBiasTables, redditbias, redditbias_config, resumed_study
+from evenhand.studies.redditbias import RedditBiasConfig, RedditBiasTables, redditbias
 from evenhand.studies.redditbias.cells import cell_table
 from tests.prompts.dialogue_tasks.small import write_dstc7, write_multiwoz
 
@@ -63,7 +63,7 @@ def hand_made(
         row("base", "dst_f1_over_null", 0.273, low=0.26, high=0.28),
         row("lmd", "dst_f1_over_null", 0.023, low=-0.01, high=0.05),
     ]
-    config = redditbias_config({"model": "<my model>", "bias": ("race",), "methods": ("lmd",)})
+    config = RedditBiasConfig.read({"model": "<my model>", "bias": ("race",), "methods": ("lmd",)})
     missing = ("Not measured: response generation: no DSTC7 was given (--dstc7).",)
     return RedditBiasTables(
         folder, config, cell_table(rows, 0.05), missing, (), {"lines": "lines", "model": {}}
@@ -128,7 +128,7 @@ def test_another_sign_is_called_another_side_and_no_smaller_bias(tmp_path: Path)
 
 def test_a_method_gets_a_control_of_its_texts_and_steps() -> None:
     def made(*methods: str, **options: Any) -> list[tuple[str, str | None, str | None]]:
-        config = redditbias_config({"model": "m", "bias": ("race",), "methods": methods, **options})
+        config = RedditBiasConfig.read({"model": "m", "bias": ("race",), "methods": methods, **options})
         return [(one.name, one.words, one.control) for one in config.models[1:]]
 
     assert made("lmd", "hd", "cda") == [
@@ -168,11 +168,13 @@ def test_a_narrow_terminal_without_unicode_gets_the_same(tmp_path: Path) -> None
 )
 def test_options_that_cannot_be_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        redditbias_config({"model": "m", **given})
+        RedditBiasConfig.read({"model": "m", **given})
 
 
 def test_as_published_says_so_to_the_methods_that_were_given_nothing() -> None:
-    config = redditbias_config({"model": "m", "as_published": True, "methods": ("lmd", "hd?weight=2", "cda")})
+    config = RedditBiasConfig.read(
+        {"model": "m", "as_published": True, "methods": ("lmd", "hd?weight=2", "cda")}
+    )
     assert [config.words(words) for words in config.methods] == [
         "lmd?as_published=true",
         "hd?weight=2",
@@ -223,8 +225,8 @@ def test_the_study_runs_on_the_embedded_model_and_goes_on(
     with pytest.raises(ResumeRefused, match="seed"):
         redditbias("evenhand/reference", epochs=1.0, seed=1, **options)
     with pytest.raises(UsageError, match="seed was given"):
-        resumed_study(tmp_path / "study", {"seed": 1})
-    assert resumed_study(tmp_path / "study", {"device": "cpu"}).epochs == 1.0
+        RedditBiasConfig.resume(tmp_path / "study", {"seed": 1})
+    assert RedditBiasConfig.resume(tmp_path / "study", {"device": "cpu"}).epochs == 1.0
 
 
 def test_models_that_cannot_be_trained_are_refused(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ class CheckOptions(StudyOptions, ModelOptions, ToleranceOptions):
     """
 
     RECORD: ClassVar = StudyRecord("study.json", "consistency study", part="options")
+    HIDDEN: ClassVar = ("role", "alpha")
     EARLIER: ClassVar = {"nonsense_prompts": None}
 
     method: str
@@ -70,7 +71,7 @@ class CheckOptions(StudyOptions, ModelOptions, ToleranceOptions):
     classifier: Annotated[str, Flag(resume="free")] = PERSPECTIVE
     """Classifier for the responses: NAME, or ROLE=NAME to name what its score measures. Default: perspective with the
     six published attributes."""
-    role: Annotated[str, Flag(resume="free", hidden=True)] = "toxicity"
+    role: Annotated[str, Flag(resume="free")] = "toxicity"
     """What a classifier with a single score measures. Default: toxicity."""
     attributes: Annotated[tuple[str, ...], Flag(resume="free", form="text")] = ()
     """Attributes of the classifier, comma-separated. Default: the published attributes that it has."""
@@ -84,7 +85,7 @@ class CheckOptions(StudyOptions, ModelOptions, ToleranceOptions):
     importance: Annotated[Importance, Flag(resume="free")] = "share"
     """Limit for the effects of nonsense and of an empty wording: share (half of the method's effect) or points (the
     method's effect minus the margin). Default: share."""
-    alpha: Annotated[float, Flag(resume="free", hidden=True)] = Field(default=0.05, gt=0, lt=1)
+    alpha: Annotated[float, Flag(resume="free")] = Field(default=0.05, gt=0, lt=1)
     """Significance level. Default: 0.05."""
     decoding: str = "auto"
     """Decoding settings: auto (published: 3 beams if the model supports them, otherwise greedy), beams, greedy, or a

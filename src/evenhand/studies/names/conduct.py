@@ -40,8 +40,7 @@ from evenhand.studies.audit import AuditConfig, audited_model, conduct_audit
 from evenhand.studies.names.cells import PAIRS, chat_cells, judged_cells, pair_cells, perplexity_cell
 from evenhand.studies.names.effects import Replicates, both_wrote, dealt, prepared, replicates
 from evenhand.studies.names.language import drawn_replies, read_replies
-from evenhand.studies.names.options import BASE, NamesConfig, slug
-from evenhand.studies.names.record import begin, ended, unfinished
+from evenhand.studies.names.options import BASE, NamesConfig, ended, slug, unfinished
 from evenhand.study import validated
 
 SUITE = "names"
@@ -82,7 +81,7 @@ def study_names(
     pairs = {name: why for name in PAIRS if (why := _missing(config, name)) is not None}
     tuned = tuned_names(config) if config.names == "untuned" else []
     check_rows(config, unfinished(path, config))
-    begin(path, config)
+    config.begin(path)
     with resumable(f"Resume with: evenhand study names {path}"), hold_lock(path / "lock"):
         session = _Session(config, path, tuple(name for name in PAIRS if name not in pairs), progress, tuned)
         for label in config.models:

@@ -1,53 +1,68 @@
 """The options of the study of names."""
 
 import re
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, field_validator
 
 from evenhand.benchmarks import SelfChatDecoding
 from evenhand.models.dialogue import DialogueOptions
+from evenhand.schema import UsageError
 from evenhand.studies.model_options import ModelOptions
-from evenhand.study import Count, SeedOptions, unknown_value
+from evenhand.study import Count, Flag, SeedOptions, StudyOptions, StudyRecord, unknown_value
 
 BASE = "original"
 """Label of the original model."""
 DECODINGS = get_args(SelfChatDecoding)
+ENDED = ("measurements.parquet", "findings.parquet", "headlines.parquet")
 LABEL = re.compile(r"[\w][\w .+-]{0,59}")
-SAME_RESULTS = frozenset({"device", "batch_tokens"})
-"""Options that may differ when a study is resumed, because they do not affect the result."""
-NAMED_ANEW = frozenset({"trust_remote_code"})
-"""Options that are never taken from the record in a folder; the user must give them again."""
 
 
-class NamesConfig(SeedOptions, ModelOptions):
-    """Options of the study of names. Unknown names are refused."""
+class NamesConfig(StudyOptions, SeedOptions, ModelOptions):
+    """Options of the study of names. Unknown names are refused.
 
-    rows: dict[str, str] = Field(default_factory=dict)
-    """Further models by the label of their row, such as debiased models, or other sizes of the same family."""
-    decoding: tuple[str, ...] = ("greedy",)
-    """Decoding presets of replies. Every model is decoded with each of them."""
-    names: Literal["untuned", "all"] = "untuned"
-    """Names to compare: "all", or "untuned".
-
-    "untuned" are names on which no model was trained or evaluated, according to the lineages in the folders of trained
-    models.
+    >>> NamesConfig.read({"model": "gpt2", "decoding": ()}).decoding
+    ('greedy',)
     """
+
+    RECORD: ClassVar = StudyRecord("names.json", "names study", part="options")
+    HIDDEN: ClassVar = ("dialogue", "alpha", "allow_longer")
+    FIXED: ClassVar = (
+        "Remove these options to resume it, or start a new study with -o. Only rows can be added."
+    )
+
+    model: str
+    """Conversational model (name or folder)."""
+    rows: Annotated[dict[str, str], Flag(names=("--row",), form="LABEL=FOLDER", resume="more")] = Field(
+        default_factory=dict
+    )
+    """Additional model to compare, as LABEL=FOLDER, such as a model made by `evenhand debias`. Repeatable."""
+    decoding: Annotated[tuple[str, ...], Flag(form="list")] = ("greedy",)
+    """Decoding settings, the same for all models: published (10 beams, at least 20 tokens), greedy or sampling.
+    Repeatable, or comma-separated: each model is run with each of them. Default: greedy."""
+    names: Literal["untuned", "all"] = "untuned"
+    """First names on which the models are compared: untuned (names that no model was tuned on) or all. Default:
+    untuned."""
     limit: Count | None = None
-    """Number of conversations per benchmark. None: all (2,000 that are opened by names)."""
+    """Maximum number of conversations per benchmark. Default: all, but 2,000 for names."""
     max_new_tokens: Count | None = None
-    """Maximum number of tokens of a reply. None: 60, as the benchmark defines."""
-    classifiers: dict[str, str] = Field(default_factory=dict)
-    """Classifiers that replace the word lists, by role: gender, offensiveness, ..."""
-    personas: str | None = None
-    """File of personas, two lines each, that replaces evenhand's."""
+    """Maximum length of a response, in tokens. Default: 60."""
+    classifiers: Annotated[dict[str, str], Flag(names=("--classifier",), form="ROLE=NAME")] = Field(
+        default_factory=dict
+    )
+    """Classifier for one role, as ROLE=NAME, for example offensiveness=vader. It replaces the word list that the role
+    uses by default. Repeatable."""
+    personas: Annotated[str | None, Flag(form="path")] = None
+    """File of personas, two lines each. Default: the personas of evenhand."""
     dialogue: DialogueOptions = DialogueOptions()
     """Format of conversations."""
-    data: dict[str, str] = Field(default_factory=dict)
-    """Folders of CrowS-Pairs, StereoSet and WikiText. Others are read from the cache; missing data sets are left
-    out.
-    """
+    data: Annotated[dict[str, str], Flag(form="NAME=FOLDER")] = Field(default_factory=dict)
+    """Folder of crows-pairs or stereoset, as NAME=FOLDER. Default: the cache. Data sets that are not found are left
+    out."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
+    """Significance level. Default: 0.05."""
 
     @field_validator("rows")
     @classmethod
@@ -84,9 +99,28 @@ class NamesConfig(SeedOptions, ModelOptions):
         """Return the models by label, the base model first."""
         return {BASE: self.model, **self.rows}
 
-    def deciding(self) -> dict[str, Any]:
-        """Return the options that affect the numbers, as JSON-serialisable data."""
-        return self.model_dump(mode="json", exclude=set(SAME_RESULTS | NAMED_ANEW))
+    def update(self, given: Mapping[str, Any], folder: Path) -> Self:
+        """Return the options with given values in place of these. Rows are added, or replace unfinished ones."""
+        rows = {**self.rows, **given.get("rows", {})}
+        open_rows = unfinished(folder, self)
+        changed = [label for label, model in self.rows.items() if rows[label] != model]
+        if finished := [label for label in changed if label not in open_rows]:
+            raise UsageError(
+                f"{folder} already has a row {finished[0]!r}.", "Use another label for the new row."
+            )
+        return super().update({**given, "rows": rows}, folder)
+
+    def comparable(self, before: Self, folder: Path) -> dict[str, Any]:
+        """Return the options that must equal those of the stored study: added and unfinished rows may differ."""
+        anew = {label for label in unfinished(folder, before) if label in self.rows}
+        rows = {
+            label: model if label in anew else self.rows.get(label) for label, model in before.rows.items()
+        }
+        return {**self.deciding(), "rows": rows}
+
+    def servers(self) -> list[str]:
+        """Return the names of all models and classifiers, which may be servers."""
+        return [*self.models.values(), *self.classifiers.values()]
 
 
 def slug(label: str) -> str:
@@ -96,3 +130,25 @@ def slug(label: str) -> str:
     ('name-scrambling', 'bb-90m')
     """
     return re.sub(r"[^\w.+]+", "-", label.lower()).strip("-.")
+
+
+def ended(folder: Path) -> bool:
+    """Return whether all measures of a run were computed.
+
+    >>> ended(Path("nowhere"))
+    False
+    """
+    from evenhand.runs import RunDirectory
+
+    return all((folder / name).is_file() for name in ENDED) and bool(
+        RunDirectory.open(folder).manifest.details
+    )
+
+
+def unfinished(path: Path, config: NamesConfig) -> list[str]:
+    """Return the rows, including the base row, whose self-chats are not complete yet; in order."""
+    return [
+        label
+        for label in config.models
+        if not all(ended(path / "rows" / slug(label) / decoding) for decoding in config.decoding)
+    ]

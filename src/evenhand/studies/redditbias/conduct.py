@@ -32,7 +32,6 @@ from evenhand.studies.redditbias.dialogue import (
 )
 from evenhand.studies.redditbias.language import Lines, left_out, lines_of, perplexity_cells, read_lines
 from evenhand.studies.redditbias.options import BASE, OWN, Made, RedditBiasConfig
-from evenhand.studies.redditbias.record import begin
 from evenhand.weights import need_hugging_face, refuse_light
 
 CELLS_FILE = "cells.parquet"
@@ -83,7 +82,7 @@ def study_redditbias(
     audits_of(config, config.model)
     lines = lines_of(config)
     tasks, notes = tasks_of(config)
-    begin(path, config)
+    config.begin(path, renewed=False)
     with resumable(f"Resume with: evenhand study redditbias {path}"), hold_lock(path / "lock"):
         session = _Session(config, path, lines, tasks, progress)
         facts = session.run()

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator
 
@@ -11,7 +11,7 @@ from evenhand.mitigations.training import TrainingMethod, load_method, method_op
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError, split_options
 from evenhand.studies.model_options import ModelOptions
-from evenhand.study import Count, SeedOptions, unknown_value
+from evenhand.study import Count, Flag, SeedOptions, StudyOptions, StudyRecord, unknown_value
 
 METHODS = ("lmd", "add", "hd", "cda")
 PUBLISHED = {
@@ -29,10 +29,6 @@ WEIGHT = "weight"
 """Option of a method that is the weight of its debiasing term."""
 PLAIN = "lmd?weight=0"
 """Language modelling on the unchanged texts, without a debiasing method."""
-SAME_RESULTS = frozenset({"device", "batch_tokens"})
-"""Options that may differ when a study is resumed, because they do not affect the result."""
-NAMED_ANEW = frozenset({"trust_remote_code"})
-"""Options that are never taken from the record in a folder; the user must give them again."""
 
 
 @dataclass(frozen=True)
@@ -62,28 +58,41 @@ class Made:
         return self.name.startswith(CONTROL)
 
 
-class RedditBiasConfig(SeedOptions, ModelOptions):
-    """Options of the RedditBias study. Unknown names are refused."""
+class RedditBiasConfig(StudyOptions, SeedOptions, ModelOptions):
+    """Options of the RedditBias study. Unknown names are refused.
 
-    bias: tuple[str, ...] = ("religion1",)
-    """Bias types of RedditBias, or `evenhand/AXIS` for evenhand's own sentences about an axis."""
-    methods: tuple[str, ...] = METHODS
-    """Debiasing methods with options, as in `evenhand debias --method`."""
-    control: bool = True
-    """Also train a control model: the same texts and number of steps, without a debiasing method."""
-    source: str | None = None
-    """Folder with RedditBias's files. None: the cache of `evenhand data fetch`."""
-    multiwoz: str | None = None
-    """Archive or folder of MultiWOZ 2.0. None: dialogue state tracking is not measured."""
-    dstc7: str | None = None
-    """Folder of DSTC7's files. None: response generation is not measured."""
+    >>> RedditBiasConfig.read({"model": "gpt2", "bias": ("race",), "methods": ()}).methods
+    ('lmd', 'add', 'hd', 'cda')
+    """
+
+    RECORD: ClassVar = StudyRecord("redditbias.json", "RedditBias study", part="options")
+    HIDDEN: ClassVar = ("alpha", "dtype", "chat", "system", "allow_longer")
+    FIXED: ClassVar = "Remove these options to resume it, or start a new study with -o."
+
+    model: str
+    """Causal Hugging Face model (name or folder) or evenhand/reference."""
+    bias: Annotated[tuple[str, ...], Flag(names=("--bias", "-b"), form="list")] = ("religion1",)
+    """Bias to measure: religion1, religion2, race, gender, orientation, or evenhand/AXIS for the sentences of evenhand
+    itself, which need no network. Repeatable, or comma-separated. Default: religion1."""
+    methods: Annotated[tuple[str, ...], Flag(names=("--methods", "-m"), form="list")] = METHODS
+    """Debiasing methods, in the format of `evenhand debias --method`, comma-separated. Default: lmd,add,hd,cda."""
+    source: Annotated[str | None, Flag(names=("--from",), form="path")] = None
+    """Folder of the RedditBias files. Default: the cache of `evenhand data fetch`."""
+    multiwoz: Annotated[str | None, Flag(form="path")] = None
+    """MultiWOZ_2.0.zip or its folder; the content is not verified. Required to measure state tracking."""
+    dstc7: Annotated[str | None, Flag(form="path")] = None
+    """Folder of the DSTC7 files; the content is not verified. Required to measure response generation."""
+    control: Annotated[bool, Flag(names=("--control/--no-control",))] = True
+    """Also train a control: the same texts and number of steps, without a method. The effect of a method is its
+    difference from the control. Default: yes."""
     as_published: bool = False
-    """Reproduce the quirks of the published programs in methods and dialogue tasks."""
-    task_limit: Count | None = None
-    """Maximum number of training and test examples of each dialogue task. None: all."""
+    """Reproduce the quirks of the published programs in methods and tasks."""
+    task_limit: Annotated[Count | None, Flag(low=2)] = None
+    """Maximum number of training and test examples per dialogue task. Default: all."""
     epochs: float | None = Field(default=None, gt=0)
-    """Number of epochs of each method. None: 2, as published; 1 for evenhand's own sentences."""
+    """Number of passes over the texts. Default: 2; 1 for the sentences of evenhand."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
+    """Significance level. Default: 0.05."""
 
     @field_validator("bias")
     @classmethod
@@ -156,10 +165,6 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
         if not self.as_published or "?" in method or method not in PUBLISHED:
             return method
         return f"{method}?{PUBLISHED[method]}"
-
-    def deciding(self) -> dict[str, Any]:
-        """Return the options that affect the numbers, as JSON-serialisable data."""
-        return self.model_dump(mode="json", exclude=set(SAME_RESULTS | NAMED_ANEW))
 
 
 def is_plain(words: str) -> bool:

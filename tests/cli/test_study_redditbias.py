@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.studies.redditbias import redditbias_config
-from evenhand.studies.redditbias.record import RECORD, begin
+from evenhand.studies.redditbias import RedditBiasConfig
 
 OWN = (
     "study",
@@ -52,14 +51,14 @@ def test_models_that_cannot_be_taught_are_refused(evenhand: Any) -> None:
 
 def test_a_folder_keeps_its_options_and_decides_no_code(evenhand: Any, tmp_path: Path) -> None:
     given = {"model": "evenhand/reference", "bias": ("evenhand/religion",), "trust_remote_code": True}
-    begin(tmp_path / "old", redditbias_config(given))
+    RedditBiasConfig.read(given).begin(tmp_path / "old")
     evenhand("study", "redditbias", "old").refused(
         2, "alone is not permission to run it", "--trust-remote-code"
     )
     evenhand("study", "redditbias", "old", "--seed", 3).refused(
         2, "is an existing study, so seed cannot be changed"
     )
-    record = json.loads((tmp_path / "old" / RECORD.file).read_text())
+    record = json.loads((tmp_path / "old" / RedditBiasConfig.RECORD.file).read_text())
     record["options"]["methods"] = ["unknown"]
-    (tmp_path / "old" / RECORD.file).write_text(json.dumps(record))
+    (tmp_path / "old" / RedditBiasConfig.RECORD.file).write_text(json.dumps(record))
     evenhand("study", "redditbias", "old").refused(1, "is not a valid record of a RedditBias study")

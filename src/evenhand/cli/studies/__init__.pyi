@@ -1,3 +1,0 @@
-from .redditbias import (
-    app as app,
-)
