@@ -21,8 +21,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "check-consistency": eh.check_consistency,
     "study names": names_study,
     "study redditbias": redditbias,
+    "search-trigger": eh.search_trigger,
 }
-NOT_OPTIONS = {"output", "progress"}
+NOT_OPTIONS = {"output", "progress", "on_sweep"}
 EXAMPLES: dict[str, dict[str, Any]] = {
     "check-consistency": {
         "method": "prefix=Be kind.",
@@ -38,6 +39,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "dtype": "float32",
     },
     "study redditbias": {"model": "m", "bias": ["race"], "task_limit": 3, "as_published": True},
+    "search-trigger": {
+        "model": "m",
+        "prompts": "p.csv",
+        "classifier": "vader",
+        "guard": 2.0,
+        "exclude": ["a", "b"],
+    },
 }
 verbs = pytest.mark.parametrize("verb", STUDIES)
 

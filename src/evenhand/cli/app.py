@@ -28,13 +28,14 @@ from evenhand.cli import (
 from evenhand.cli.annotating import app as annotate_verbs
 from evenhand.cli.common import App
 from evenhand.cli.finished import agreement, report, rescore
-from evenhand.cli.mitigating import debias, search_instruction, search_trigger
+from evenhand.cli.mitigating import debias, search_instruction
 from evenhand.cli.panels import VERBS
 from evenhand.cli.study_commands import StudyCommand
 from evenhand.schema import EvenhandError, UsageError
 from evenhand.studies.consistency import CONSISTENCY
 from evenhand.studies.names import NAMES
 from evenhand.studies.redditbias import REDDITBIAS
+from evenhand.studies.search_trigger import TRIGGER
 
 EXIT_CODES = (
     "Exit codes: 0 success (finding bias is not an error), 1 failure, 2 invalid command line or configuration, 3 "
@@ -60,7 +61,7 @@ RENAMED = {"check": "check-consistency", "revise": "search-instruction"}
 """New names of commands by their old names, which users misunderstood."""
 
 
-STUDIES = (CONSISTENCY, NAMES, REDDITBIAS)
+STUDIES = (CONSISTENCY, NAMES, REDDITBIAS, TRIGGER)
 """Declared studies: each is a command."""
 
 
@@ -72,7 +73,9 @@ class Verbs(TyperGroup):
         super().__init__(*arguments, **settings)
         for study in STUDIES:
             if " " not in study.verb:
-                self.commands[study.verb] = StudyCommand(study, epilog=EXIT_CODES)
+                self.commands[study.verb] = StudyCommand(
+                    study, epilog=None if study.output.is_file else EXIT_CODES
+                )
         for panel, verbs in VERBS.items():
             for verb in verbs:
                 self.commands[verb].rich_help_panel = panel  # type: ignore[attr-defined]
@@ -150,7 +153,6 @@ app.command("compare", epilog=EXIT_CODES)(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
 app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
 app.command("search-instruction", epilog=EXIT_CODES)(search_instruction)
-app.command("search-trigger")(search_trigger)
 app.command("debias", epilog=EXIT_CODES)(debias)
 app.command("frequencies", epilog=EXIT_CODES)(frequencies_verb.frequencies)
 app.command("push")(push_verb.push)

@@ -1,7 +1,7 @@
 """The commands of declared studies. Their flags are made when a command is used, from the options of its study."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from evenhand.cli import gating
-from evenhand.cli.common import App, Command, StudyFolder, end, join_lines, progress, show
+from evenhand.cli.common import App, Command, end, join_lines, progress, say, show, writable
 from evenhand.cli.model_flags import TrustAddresses
 from evenhand.study import Study
 
@@ -31,10 +31,13 @@ class StudyCommand(Command):
     def _command(self) -> Any:
         """The command that typer makes of a function with a parameter for each option."""
 
-        def verb(**flags: Any) -> None:
-            run_study(self._study, flags)
+        def verb(context: typer.Context, **flags: Any) -> None:
+            shown = [name for name in flags if _is_default(context, name)]
+            run_study(self._study, flags, shown)
 
-        verb.__signature__ = inspect.Signature(_parameters(self._study))  # type: ignore[attr-defined]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        first = inspect.Parameter("context", keyword, annotation=typer.Context)
+        verb.__signature__ = inspect.Signature([first, *_parameters(self._study)])  # type: ignore[attr-defined]
         app = App(add_completion=False)
         app.command(self.name)(verb)
         return typer.main.get_command(app)
@@ -59,8 +62,17 @@ class StudyCommand(Command):
         pass
 
 
-def run_study(study: Study[Any, Any], flags: Mapping[str, Any]) -> None:
-    """Run a study with the values of its flags, show its result, and exit with its code."""
+def _is_default(context: typer.Context, name: str) -> bool:
+    """Return whether a flag has the default that its help shows, which a file of options may replace."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "DEFAULT"
+
+
+def run_study(study: Study[Any, Any], flags: Mapping[str, Any], defaults: Collection[str] = ()) -> None:
+    """Run a study with the values of its flags, show its result, and exit with its code.
+
+    defaults: flags that were not given.
+    """
     from evenhand.runs import resumable
     from evenhand.study import assign, read_flags, read_options_file
 
@@ -69,7 +81,9 @@ def run_study(study: Study[Any, Any], flags: Mapping[str, Any]) -> None:
     named: dict[str, Any] = {}
     for setting in ours["settings"]:
         assign(named, setting)
-    named |= read_flags(kind, {name: value for name, value in flags.items() if name not in ours})
+    named |= read_flags(
+        kind, {name: value for name, value in flags.items() if name not in {*ours, *defaults}}
+    )
     file, output, trusted = ours["config"], ours["output"], ours["trust_addresses"]
     given = {**(read_options_file(file) if file else {}), **named}
     if kind.has_record(folder := Path(given[study.argument])):
@@ -77,12 +91,18 @@ def run_study(study: Study[Any, Any], flags: Mapping[str, Any]) -> None:
         options, output = kind.resume(folder, given, trust_addresses=trusted), folder
     else:
         options = kind.read(given, output)
+    if study.output.is_file:
+        writable("--output", output)
     if file:
         options.refuse_untrusted(file, named, trusted=trusted)
     if study.plan is not None and ours["plan"]:
         study.plan()(options)
         return
     result = study.conduct(options, output=output, given=kind.prepare(given), progress=progress())
+    if study.output.is_file:
+        show(result)
+        say(f"Written to {result.path}")
+        return
     with resumable(f"Resume with: evenhand {study.verb} {result.path}"):
         show(result, study.shown(result))
     if study.verb in gating.KINDS:
@@ -97,7 +117,10 @@ def _parameters(study: Study[Any, Any]) -> list[inspect.Parameter]:
     kind = study.options()
     others: dict[str, Any] = {
         "trust_addresses": (TrustAddresses, False),
-        "output": (StudyFolder, None),
+        "output": (
+            Annotated[Path | None, typer.Option("--output", "-o", help=study.output.help)],
+            ... if study.output.needed else study.output.default,
+        ),
         "config": (Config, None),
         "settings": (Settings, []),
     }

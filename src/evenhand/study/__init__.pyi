@@ -1,5 +1,6 @@
 from .declaration import (
     Call as Call,
+    Output as Output,
     Result as Result,
     Study as Study,
 )

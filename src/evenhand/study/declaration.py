@@ -55,6 +55,28 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Output:
+    """What `--output` of a study is.
+
+    Attributes
+    ----------
+    help
+        The help of the flag.
+    default
+        Where a study is written; None: into a new folder in runs/.
+    is_file
+        True if the study writes one file, and a page only if it is asked for.
+    needed
+        True if it must be given.
+    """
+
+    help: str = "Folder for the study. Default: a new folder in runs/."
+    default: Path | None = None
+    is_file: bool = False
+    needed: bool = False
+
+
+@dataclass(frozen=True)
 class Study(Generic[OptionsType, ResultType]):
     """A study, declared once.
 
@@ -75,6 +97,8 @@ class Study(Generic[OptionsType, ResultType]):
     plan
         Returns the function that prints what would be run; None if the study has none. Its flag has the help
         `plan_help`.
+    output
+        What `--output` is.
     shown
         Returns the files that the command lists at the end, by kind.
     """
@@ -87,24 +111,32 @@ class Study(Generic[OptionsType, ResultType]):
     perform: Callable[[], Callable[[OptionsType, Call], ResultType]]
     plan: Callable[[], Callable[[OptionsType], None]] | None = None
     plan_help: str = ""
+    output: Output = Output()
     shown: Callable[[ResultType], dict[str, Path]] = lambda result: {
         "study": result.path,
         "report": result.paths["report"],
     }
 
     def run(
-        self, given: Mapping[str, Any], output: Path | str | None = None, progress: "Progress | None" = None
+        self,
+        given: Mapping[str, Any],
+        output: Path | str | None = None,
+        progress: "Progress | None" = None,
+        **others: Any,
     ) -> ResultType:
         """Run the study as Python calls it: with options, or loaded objects in place of names.
 
-        None and empty collections mean that an option is not given. A study in the folder `output` is resumed.
+        None and empty collections mean that an option is not given. A study in the folder `output` is resumed. `others`
+        reach the study in `Call.loaded`.
         """
         from evenhand.study.values import split_loaded
 
         kind, folder = self.options(), None if output is None else Path(output)
         named, loaded = split_loaded(kind, given)
         options = kind.read(named, folder)
-        return self.conduct(options, output=folder, progress=progress, given=kind.prepare(named), **loaded)
+        return self.conduct(
+            options, output=folder, progress=progress, given=kind.prepare(named), **others, **loaded
+        )
 
     def conduct(
         self,
@@ -119,6 +151,8 @@ class Study(Generic[OptionsType, ResultType]):
         from evenhand.runs import resumable
 
         result = self.perform()(options, Call(output, progress, given or {}, loaded))
+        if self.output.is_file:
+            return result
         with resumable(f"Resume with: evenhand {self.verb} {result.path}"):
             result.report()
         return result

@@ -45,11 +45,16 @@ def verb_parameters(
     """Return the parameters of the function of a verb, as typer reads them: one for each option, and others.
 
     argument: name of the option that is given without a flag, and its help. others: parameters that are not options,
-    by name; "trust_addresses" comes after the options of the model, and the rest at the end. needed: whether options
+    by name; "trust_addresses" comes after the options of the model, and the rest at the end, except an "output"
+    with a default. needed: whether options
     without a default must be given, which is not so if the folder of a study can be given instead.
     """
     parameters: list[inspect.Parameter] = []
     others = dict(others)
+    must = [name for name in options.model_fields if options.model_fields[name].is_required()]
+    default = others["output"].default
+    # a file, or a folder that must be given, is named next to what else must be given
+    first = None if default is None else [name for name in must if name != argument][-1]
     fields = [part for part in ordered_fields(options) if part[0] not in options.HIDDEN]
     for number, (name, field, owner) in enumerate(fields):
         if name == argument:
@@ -57,6 +62,8 @@ def verb_parameters(
             parameters.insert(0, _parameter(name, str, given))
             continue
         parameters.append(_parameter(name, _kind(field), _option(name, field, needed)))
+        if name == first:
+            parameters.append(others.pop("output"))
         last = number + 1 == len(fields) or fields[number + 1][2] is not owner
         if last and "trust_remote_code" in owner.__annotations__ and "trust_addresses" in others:
             parameters.append(others.pop("trust_addresses"))

@@ -4,6 +4,3 @@ from .debiasing import (
 from .instructions import (
     search_instruction as search_instruction,
 )
-from .triggers import (
-    search_trigger as search_trigger,
-)

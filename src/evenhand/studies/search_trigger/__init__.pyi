@@ -3,6 +3,9 @@ from .options import (
 )
 from .result import (
     FoundTrigger as FoundTrigger,
+    perform_search as perform_search,
     search_trigger as search_trigger,
-    search_trigger_with as search_trigger_with,
+)
+from .study import (
+    TRIGGER as TRIGGER,
 )

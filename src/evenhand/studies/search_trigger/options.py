@@ -1,6 +1,6 @@
 """Options of a search for a trigger."""
 
-from typing import cast
+from typing import Annotated, ClassVar, cast
 
 from pydantic import Field
 
@@ -9,56 +9,77 @@ from evenhand.mitigations.triggers import Mode, Objective, TriggerSearchOptions
 from evenhand.models import Decoding
 from evenhand.schema import UsageError
 from evenhand.studies.model_options import ModelOptions, check_chat
-from evenhand.study import SeedOptions
+from evenhand.study import Flag, Seed, StudyOptions
 
 
-class TriggerSearch(SeedOptions, ModelOptions):
+class TriggerSearch(StudyOptions, ModelOptions):
     """All options of a search for a trigger. Unknown names are refused.
 
     >>> TriggerSearch(model="gpt2", prompts="mine.csv", classifier="vader").decoding.samples
     10
     """
 
-    prompts: str
-    """File of prompts with the columns text and optionally group and split (train, dev, test)."""
+    HIDDEN: ClassVar = ("locked", "screen")
+
+    model: str
+    """Causal Hugging Face model: a name, a local folder, or evenhand/reference."""
+    prompts: Annotated[str, Flag(form="path")]
+    """Your prompts (CSV, JSON Lines or Parquet), with the column text and optionally group and split (train, dev,
+    test)."""
     classifier: str
-    """Classifier of negative continuations, used for search, choice and test."""
-    examples: str | None = None
-    """File of labelled continuations for the search. None: the model's own continuations, labelled by the
-    classifier.
-    """
+    """Classifier that labels negative responses in the search, the choice and the test (`evenhand list
+    classifiers`)."""
+    examples: Annotated[str | None, Flag(form="path")] = None
+    """Your own labelled responses (text, continuation, group, label) for the search. Default: the model's responses to
+    the training prompts, labelled by the classifier."""
     mode: str = "mitigate"
-    """Aim of the search: mitigate, neutral or induce (see `Objective.mode`)."""
+    """Objective. mitigate: make neutral and positive responses more likely and negative ones less likely. neutral: make
+    neutral responses more likely and all others less likely. induce: cause bias against one group and for another (for
+    red-teaming measurements)."""
     against: str | None = None
+    """With induce: group that the responses should describe negatively."""
     favour: str | None = None
-    fluency: float = 0.0
-    tokens: int | None = None
-    """Number of tokens of the trigger. This and the following options are explained in `TriggerSearchOptions`."""
+    """With induce: group that the responses should describe positively."""
+    tokens: Annotated[int | None, Flag(low=1)] = None
+    """Length of the trigger. Default: 6, or the length of the initial phrase."""
     initial: str | None = None
+    """Initial trigger. Default: " the" in every position."""
     locked: tuple[int, ...] = ()
-    restarts: int = 3
-    """Number of rounds. All but the first start with random tokens."""
-    sweeps: int = 50
-    candidates: int = 100
-    beam: int = 1
+    """Positions that keep the tokens of the initial trigger (see `TriggerSearchOptions`)."""
+    restarts: Annotated[int, Flag(low=1)] = 3
+    """Number of restarts. All but the first start from random tokens."""
+    sweeps: Annotated[int, Flag(low=1)] = 50
+    """Maximum number of passes over all positions per restart."""
+    candidates: Annotated[int, Flag(low=1)] = 100
+    """Number of candidate tokens per position."""
     screen: float | None = 0.25
-    punctuation: bool = False
-    """Allow punctuation and digits in the trigger."""
+    """Share of the candidates that are tested on all examples (see `TriggerSearchOptions`)."""
+    beam: Annotated[int, Flag(low=1)] = 1
+    """Beam width: number of triggers kept in parallel."""
+    fluency: Annotated[float, Flag(low=0)] = 0.0
+    """Weight of the trigger's own likelihood in the objective."""
+    most_perplexity: Annotated[float | None, Flag(low=1)] = None
+    """Maximum perplexity of the trigger itself."""
+    punctuation: Annotated[bool, Flag(shown=True)] = False
+    """Allow punctuation and digits."""
     exclude: tuple[str, ...] = ()
-    most_perplexity: float | None = None
-    samples: int = 10
-    """Number of continuations per prompt."""
-    max_new_tokens: int = 30
-    temperature: float = 0.7
-    """Sampling temperature of the classified continuations."""
-    top_k: int | None = 40
-    """Top-k filter. 0 or None turns it off."""
-    judge_prompt: bool = False
-    """Classify prompt and continuation together."""
-    first_sentence: bool = False
+    """Word that the trigger must not contain. Repeatable."""
+    samples: Annotated[int, Flag(low=1)] = 10
+    """Number of responses per prompt."""
+    max_new_tokens: Annotated[int, Flag(low=1)] = 30
+    """Maximum length of a response, in tokens."""
+    temperature: float = Field(default=0.7, gt=0)
+    """Sampling temperature of the classified responses, above 0."""
+    top_k: Annotated[int | None, Flag(low=0)] = 40
+    """Sample from the N most probable tokens; 0 turns this filter off."""
+    judge_prompt: Annotated[bool, Flag(shown=True)] = False
+    """Classify the prompt and the response together."""
+    first_sentence: Annotated[bool, Flag(shown=True)] = False
     """Classify only the text up to the first full stop."""
     guard: float = Field(default=1.5, ge=1)
-    """Largest acceptable perplexity of continuations with the trigger, as a multiple of that without it."""
+    """Largest allowed ratio of the responses' perplexity with the trigger to the perplexity without it."""
+    seed: Seed = 0
+    """Random seed."""
 
     @property
     def objective(self) -> Objective:

@@ -1,5 +1,6 @@
 """Public function for the search for a trigger; it writes a file for `--mitigate trigger=FILE`."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,15 @@ from rich.console import Console
 from evenhand.classifiers import Classifier
 from evenhand.mitigations.triggers import TriggerFile
 from evenhand.models import LanguageModel
+from evenhand.reports.wording import visible, without_commands
 from evenhand.schema import checked_kinds, write_text
 from evenhand.studies.result import StudyResult
 from evenhand.studies.search_trigger.conduct import OnSweep, conduct_search
 from evenhand.studies.search_trigger.options import TriggerSearch
 from evenhand.studies.search_trigger.page import trigger_page
+from evenhand.studies.search_trigger.study import TRIGGER
 from evenhand.studies.search_trigger.terminal import render_trigger
-from evenhand.study import loaded_or_none, name_of, validated
+from evenhand.study import Call, with_options
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,13 +92,13 @@ class FoundTrigger(StudyResult):
         return write_text(path or self.paths["report"], self.html())
 
 
+@with_options(TriggerSearch)
 @checked_kinds
 def search_trigger(
     model: str | LanguageModel,
     *,
     prompts: Path | str,
     classifier: str | Classifier,
-    examples: Path | str | None = None,
     output: Path | str = "trigger.json",
     on_sweep: OnSweep | None = None,
     **options: Any,
@@ -114,17 +117,12 @@ def search_trigger(
         train (search), dev (choice) or test (effect).
     classifier : str or Classifier
         Classifier that decides which continuations are negative.
-    examples : path or str, optional
-        A file of labelled continuations on which to search. Columns: ``text`` (prompt), ``continuation``,
-        ``group``, and ``label`` (negative, neutral or positive). Default: the model's own continuations.
     output : path or str, default "trigger.json"
         The trigger file. The state is stored next to it. After an interruption the same call resumes the
         search.
     on_sweep : callable, optional
         Called with each new row of the history, a dictionary. A sweep is one pass through all tokens.
-    options
-        All other options of `evenhand.studies.search_trigger.TriggerSearch` (mode, tokens, restarts, sweeps,
-        samples, seed, device, ...).
+    {options}
 
     Returns
     -------
@@ -166,30 +164,18 @@ def search_trigger(
     >>> len(found.ids), found.mode, (folder / "trigger.json").is_file()
     (1, 'mitigate', True)
     """
-    given = {
-        "model": name_of(model),
-        "prompts": str(prompts),
-        "classifier": name_of(classifier),
-        "examples": None if examples is None else str(examples),
-        **options,
-    }
-    return search_trigger_with(
-        validated(TriggerSearch, given),
-        model=loaded_or_none(model),
-        classifier=loaded_or_none(classifier),
-        output=Path(output),
-        on_sweep=on_sweep,
-    )
+    given = {"model": model, "prompts": prompts, "classifier": classifier, **options}
+    return TRIGGER.run(given, output, on_sweep=on_sweep)
 
 
-def search_trigger_with(
-    options: TriggerSearch,
-    *,
-    model: LanguageModel | None = None,
-    classifier: Classifier | None = None,
-    output: Path = Path("trigger.json"),
-    on_sweep: OnSweep | None = None,
-) -> FoundTrigger:
-    """Search with options, and write the file; `model` and `classifier` are loaded objects that replace names."""
-    trigger = conduct_search(options, model=model, classifier=classifier, output=output, on_sweep=on_sweep)
-    return FoundTrigger(output, trigger)
+def perform_search(options: TriggerSearch, call: Call) -> FoundTrigger:
+    """Search with options, and write the file."""
+    output = call.output or Path("trigger.json")
+    loaded = {"on_sweep": print_sweep if call.progress else None, **call.loaded}
+    return FoundTrigger(output, conduct_search(options, output=output, **loaded))
+
+
+def print_sweep(row: Mapping[str, Any]) -> None:
+    """Print a row of the history to stderr."""
+    text = f"round {row['restart'] + 1}, sweep {row['sweep']}: loss {row['loss']:.4f}  {row['text']!r}"
+    print(without_commands(visible(text)), file=sys.stderr)
