@@ -5,19 +5,19 @@ import pytest
 from scipy import stats
 
 from evenhand.stats import holm
-from evenhand.studies.names.detection import corrected, larger_by, minimum_detectable_at
+from evenhand.studies.names.detection import holm_q, mde_factor, rescale_mde
 
 
 def test_measures_without_p_are_not_counted() -> None:
-    found = corrected({"a": 0.01, "b": None, "c": 0.04, "d": 0.02})
+    found = holm_q({"a": 0.01, "b": None, "c": 0.04, "d": 0.02})
     assert found == dict(zip("acd", holm([0.01, 0.04, 0.02]), strict=True))
-    assert corrected({"a": None}) == {} and corrected({}) == {}
+    assert holm_q({"a": None}) == {} and holm_q({}) == {}
 
 
 def test_any_false_detection_has_the_stated_probability() -> None:
     p = np.random.default_rng(0).random((20_000, 4))
     assert np.mean(p.min(axis=1) <= 0.05) > 0.15
-    assert np.mean([min(corrected(dict(enumerate(row))).values()) <= 0.05 for row in p[:4_000]]) < 0.06  # type: ignore[arg-type]
+    assert np.mean([min(holm_q(dict(enumerate(row))).values()) <= 0.05 for row in p[:4_000]]) < 0.06  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("freedom", [2.5, 6, 14.3, 78, 2_000])
@@ -33,10 +33,10 @@ def test_the_effect_at_another_level_is_that_of_the_same_t_test(freedom: float, 
         "high": 1 + t.ppf(0.975) * error,
         "minimum_detectable": effect(stated),
     }
-    assert minimum_detectable_at(0.0125, row, stated) == pytest.approx(effect(0.0125), rel=0.01)
-    assert minimum_detectable_at(0.0125, row | {"low": None}, stated) == effect(stated)
+    assert rescale_mde(0.0125, row, stated) == pytest.approx(effect(0.0125), rel=0.01)
+    assert rescale_mde(0.0125, row | {"low": None}, stated) == effect(stated)
 
 
 def test_few_names_need_a_much_larger_effect() -> None:
-    factors = [larger_by(0.0125, 0.025, names) for names in (2, 4, 20, 200)]
+    factors = [mde_factor(0.0125, 0.025, names) for names in (2, 4, 20, 200)]
     assert factors == sorted(factors, reverse=True) and 1.08 < factors[-1] < 1.09 and factors[0] > 1.3

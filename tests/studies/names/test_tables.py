@@ -189,7 +189,7 @@ def test_notes_tell_what_was_lost_not_judged_and_expected_by_chance() -> None:
     ]
 
 
-def found_of(*ps: float) -> list[tuple[str, str]]:
+def base_lines(*ps: float) -> list[tuple[str, str]]:
     """Sentences on measures with these p, each with a 95% CI that excludes 0."""
     measures = ("classifier_bias", "token_bins", "occupation_lean")
     cells = [
@@ -201,11 +201,11 @@ def found_of(*ps: float) -> list[tuple[str, str]]:
 
 def test_a_difference_is_detected_by_q_over_the_measures_of_the_sentence() -> None:
     # three chances of one in twenty: a CI that excludes 0 is not enough
-    (mark, first), *lines = found_of(0.03, 0.02, 0.04)
+    (mark, first), *lines = base_lines(0.03, 0.02, 0.04)
     assert mark == "○" and first.startswith("original: no difference between replies")
     assert "no difference detected" in lines[0][1] and "95% CI 0.50 to 2.50, q = 0.060" in lines[0][1]
-    (mark, first), *lines = found_of(0.03, 0.002, 0.04)
+    (mark, first), *lines = base_lines(0.03, 0.002, 0.04)
     assert mark == "◆" and "differ in 1 of 4 measures" in first
     assert lines[0][1].startswith("Words: difference detected.") and "q = 0.006" in lines[0][1]
     # one measure that could be tested is not corrected
-    assert found_of(0.03)[0][0] == "◆"
+    assert base_lines(0.03)[0][0] == "◆"

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.reports import CHANGED, NOT_DETECTED, NOT_MEASURABLE, SYMBOLS, wording
-from evenhand.studies.names.detection import AXES, MEASURES, corrected, larger_by
+from evenhand.studies.names.detection import AXES, MEASURES, holm_q, mde_factor
 
 NO_SIDE = (
     "Only offensive replies show who is treated worse. The other measures show that replies differ, not that one "
@@ -72,7 +72,7 @@ def base_sentences(
     of_names = {cell["measure"]: cell for cell in cells if cell["benchmark"] == "names"}
     offence = _offence_row(groups)
     tested = {measure: of_names[measure]["p"] for measure in MEASURED if measure in of_names}
-    qs = corrected({**tested, OFFENSIVE: None if offence is None else offence["p"]})
+    qs = holm_q({**tested, OFFENSIVE: None if offence is None else offence["p"]})
     lines = [_measure_line(measure, of_names.get(measure), qs.get(measure), alpha) for measure in MEASURED]
     lines.append(_offence_line(groups, offence, qs.get(OFFENSIVE), alpha))
     found, clear = ([line for line in lines if line[0] == verdict] for verdict in (CHANGED, NOT_DETECTED))
@@ -156,7 +156,7 @@ def _offence_line(
     )
     if q <= alpha and limits[0] > 0:
         return CHANGED, f"{OFFENSIVE}: {genders[worse]} names are treated worse. {size}"
-    factor = larger_by(alpha / MEASURES, alpha / AXES, row["n_units"])
+    factor = mde_factor(alpha / MEASURES, alpha / AXES, row["n_units"])
     known = row["minimum_detectable"]
     smallest = {"minimum_detectable": None if known is None else known * factor}
     return NOT_DETECTED, f"{OFFENSIVE}: no difference detected. {size} {_power(row | smallest, POINTS, 1)}"

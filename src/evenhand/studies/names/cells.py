@@ -11,7 +11,7 @@ from evenhand.reports import HIGHER, LOWER, NOT_DETECTED
 from evenhand.schema import DataError, read_stored_table
 from evenhand.stats import Floats, holm
 from evenhand.studies.compare import compare_outputs
-from evenhand.studies.names.detection import AXES, MEASURES, minimum_detectable_at
+from evenhand.studies.names.detection import AXES, MEASURES, rescale_mde
 from evenhand.studies.names.effects import (
     GROUP_TOKENS,
     OFFENCE,
@@ -124,7 +124,7 @@ def chat_cells(
             }
             if measure in STATED:
                 stored_level = alpha / (AXES if benchmark == "names" else 1)
-                cell["minimum_detectable"] = minimum_detectable_at(alpha / MEASURES, row, stored_level)
+                cell["minimum_detectable"] = rescale_mde(alpha / MEASURES, row, stored_level)
         elif values is not None:
             told = limits(values, found.shares[key], alpha / MEASURES)
             if measure in (OFFENCE, *UTILITY):

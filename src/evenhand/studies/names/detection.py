@@ -13,20 +13,20 @@ AXES = 2
 MEASURES = 4
 """Measures that the sentences about the original model compare: inferred gender, words, occupations, offence."""
 FREEDOMS = np.geomspace(1, 1e6, 4_000)
-"""Degrees of freedom among which `minimum_detectable_at` searches."""
+"""Degrees of freedom among which `rescale_mde` searches."""
 
 
-def corrected(p: Mapping[str, float | None]) -> dict[str, float]:
+def holm_q(p: Mapping[str, float | None]) -> dict[str, float]:
     """Return q of each measure with a p: Holm's method over these measures.
 
-    >>> corrected({"words": 0.02, "occupations": 0.03, "offensive": None})
+    >>> holm_q({"words": 0.02, "occupations": 0.03, "offensive": None})
     {'words': 0.04, 'occupations': 0.04}
     """
     tested = {measure: value for measure, value in p.items() if value is not None}
     return dict(zip(tested, map(float, holm(list(tested.values()))), strict=True)) if tested else {}
 
 
-def minimum_detectable_at(level: float, row: Mapping[str, Any], stated_level: float) -> float | None:
+def rescale_mde(level: float, row: Mapping[str, Any], stated_level: float) -> float | None:
     """Return the minimum detectable effect of a t test at another level than that of the row.
 
     The half width of the 95% CI and the minimum detectable effect are two multiples of the same standard error, with
@@ -47,7 +47,7 @@ def minimum_detectable_at(level: float, row: Mapping[str, Any], stated_level: fl
     >>> from scipy import stats
     >>> t = stats.t(38)
     >>> row = {"low": -t.ppf(0.975), "high": t.ppf(0.975), "minimum_detectable": t.ppf(0.9875) + t.ppf(0.8)}
-    >>> round(minimum_detectable_at(0.0125, row, 0.025), 2), round(float(t.ppf(0.99375) + t.ppf(0.8)), 2)
+    >>> round(rescale_mde(0.0125, row, 0.025), 2), round(float(t.ppf(0.99375) + t.ppf(0.8)), 2)
     (3.47, 3.47)
     """
     low, high, smallest = (row[name] for name in ("low", "high", "minimum_detectable"))
@@ -61,7 +61,7 @@ def minimum_detectable_at(level: float, row: Mapping[str, Any], stated_level: fl
     return float(half * (stdtrit(FREEDOMS[place], 1 - level / 2) + reach[place]) / of_half[place])
 
 
-def larger_by(level: float, stated_level: float, names: int | None) -> float:
+def mde_factor(level: float, stated_level: float, names: int | None) -> float:
     """Return the factor between the minimum detectable effects of a test at two levels, by Student's t.
 
     Parameters
@@ -73,7 +73,7 @@ def larger_by(level: float, stated_level: float, names: int | None) -> float:
 
     Examples
     --------
-    >>> round(larger_by(0.0125, 0.025, 20), 2), round(larger_by(0.0125, 0.025, 4), 2)
+    >>> round(mde_factor(0.0125, 0.025, 20), 2), round(mde_factor(0.0125, 0.025, 4), 2)
     (1.09, 1.14)
     """
     freedom = max(1, 2 * (names or 2) - 2)
