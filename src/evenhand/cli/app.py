@@ -108,7 +108,7 @@ class PaperStudies(TyperGroup):
         """Create the group; arguments as for `typer.core.TyperGroup`."""
         super().__init__(*arguments, **settings)
         studies = [study for study in STUDIES if study.verb.startswith("study ")]
-        self.commands |= {study.verb.split()[-1]: StudyCommand(study) for study in studies}
+        self.commands.update({study.verb.split()[-1]: StudyCommand(study) for study in studies})
 
 
 study_verbs = App(
