@@ -1,6 +1,6 @@
 from .dstc7 import (
+    DialogueContext as DialogueContext,
     Exchange as Exchange,
-    TestContext as TestContext,
     read_exchanges as read_exchanges,
     read_test_contexts as read_test_contexts,
 )

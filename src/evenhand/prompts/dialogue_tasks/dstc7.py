@@ -38,7 +38,7 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class TestContext:
+class DialogueContext:
     """A context of the test set with its references: responses by people, including the human competitor."""
 
     key: str
@@ -58,7 +58,7 @@ def read_exchanges(source: Path | str, limit: int | None = None) -> Iterator[Exc
     return _exchanges(_file(Path(source), TRAIN), limit)
 
 
-def read_test_contexts(source: Path | str) -> list[TestContext]:
+def read_test_contexts(source: Path | str) -> list[DialogueContext]:
     """Read the contexts of the test set, each with its references.
 
     `source` is a folder with test.convos.txt, test.refs.txt and optionally test.2k.txt, which lists the keys to use.
@@ -72,11 +72,11 @@ def read_test_contexts(source: Path | str) -> list[TestContext]:
     keys = None
     if any(is_file(folder / name) for name in (KEYS, *OTHER_NAMES[KEYS])):
         keys = {line.strip() for _, line in _lines(_file(folder, KEYS))}
-    found: dict[str, TestContext] = {}
+    found: dict[str, DialogueContext] = {}
     for one in _exchanges(_file(folder, TEST), None, need_response=False):
         if one.key in references and (keys is None or one.key in keys):
             found.setdefault(
-                one.key, TestContext(one.key, one.conversation, one.context, references[one.key])
+                one.key, DialogueContext(one.key, one.conversation, one.context, references[one.key])
             )
     if not found:
         raise DataError(f"No test key of {folder / TEST} has references in {folder / REFERENCES}.", EXPECTED)

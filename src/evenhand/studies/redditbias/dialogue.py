@@ -16,9 +16,9 @@ from evenhand.measures import (
     state_tracking_changes,
 )
 from evenhand.prompts.dialogue_tasks import (
+    DialogueContext,
     Exchange,
     StatePair,
-    TestContext,
     classification_pairs,
     read_exchanges,
     read_multiwoz,
@@ -48,7 +48,7 @@ class Task:
 
     name: str
     train: Sequence[StatePair] | Sequence[Exchange]
-    asked: Sequence[StatePair] | Sequence[TestContext]
+    asked: Sequence[StatePair] | Sequence[DialogueContext]
 
     def run(self, config: RedditBiasConfig, model: Any, folder: Path) -> pl.DataFrame:
         """Train a model on the task in a folder, and test it. Changes the model's weights."""

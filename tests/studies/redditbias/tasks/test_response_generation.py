@@ -12,7 +12,7 @@ from tokenizers.processors import TemplateProcessing
 from evenhand.measures import response_scores
 from evenhand.mitigations.training import IGNORED, TrainingOptions
 from evenhand.models import load_model
-from evenhand.prompts.dialogue_tasks import Exchange, TestContext, read_exchanges, read_test_contexts
+from evenhand.prompts.dialogue_tasks import DialogueContext, Exchange, read_exchanges, read_test_contexts
 from evenhand.schema import DataError, ModelError
 from evenhand.studies.redditbias.tasks import ResponseOptions, generate_responses
 from evenhand.studies.redditbias.tasks.response_generation import Responses, encoded_exchanges, front
@@ -32,7 +32,7 @@ def exchange(context: str, response: str) -> Exchange:
 
 def test_what_can_be_learned_is_said(tmp_path: Path) -> None:
     exchanges = [exchange(f"START EOS who is number {i}", "i am here .") for i in range(8)]
-    asked = [TestContext("t", "d", "START EOS who is number 9", ("i am here .",))]
+    asked = [DialogueContext("t", "d", "START EOS who is number 9", ("i am here .",))]
     options = ResponseOptions(top_k=1, training=replace(FEW, epochs=20))
     found = generate_responses(reference(), exchanges, asked, options, tmp_path, device="cpu")
     assert found["reply"].item().strip() == "i am here ."
@@ -86,7 +86,7 @@ def test_what_stands_in_front_of_a_context_is_the_same_when_it_is_learned_and_wh
     word = backend.id_to_token(start)
     backend.post_processor = TemplateProcessing(single=f"{word} $A", special_tokens=[(word, start)])
     exchanges = [exchange(f"START EOS who is number {i}", "i am here .") for i in range(4)]
-    asked = [TestContext("t", "d", "START EOS who is number 2", ("i am here .",))]
+    asked = [DialogueContext("t", "d", "START EOS who is number 2", ("i am here .",))]
     read: list[list[int]] = []
     model.model.register_forward_pre_hook(
         lambda _, given, named: read.extend(

@@ -26,7 +26,7 @@ from evenhand.mitigations.training import (
 )
 from evenhand.models import Decoding, as_language_model, text_generator
 from evenhand.models.writing import tokens_around
-from evenhand.prompts.dialogue_tasks import Exchange, TestContext
+from evenhand.prompts.dialogue_tasks import DialogueContext, Exchange
 from evenhand.schema import DataError, ModelError, ResponseError
 from evenhand.studies.redditbias.tasks.state_tracking import most_tokens
 
@@ -102,7 +102,7 @@ class Responses:
 def generate_responses(
     language_model: Any,
     exchanges: Sequence[Exchange],
-    asked: Sequence[TestContext],
+    asked: Sequence[DialogueContext],
     options: ResponseOptions,
     folder: Path | str,
     *,
