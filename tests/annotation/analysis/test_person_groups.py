@@ -88,12 +88,12 @@ def test_preferences_are_split_by_annotators_too() -> None:
 
 def test_what_nobody_was_asked_splits_nothing() -> None:
     rows = rated(np.random.default_rng(0), 0.5, 0.5)
-    with pytest.raises(UsageError, match="Unknown question about persons: 'agee'"):
+    with pytest.raises(UsageError, match="Unknown question about the annotators: 'agee'"):
         analysed(export(rows), AnalysisOptions(by="person.agee"))
     with pytest.raises(DataError, match="the export has no answers of annotators about"):
         analysed(export([row for row in rows if row["role"] == "real"]), AnalysisOptions(by=BY))
     silent = [row | ({"answer": None} if row["role"] == "survey" else {}) for row in rows]
-    with pytest.raises(DataError, match="no annotator answered age"):
+    with pytest.raises(DataError, match="no annotator answered the question 'age'"):
         analysed(export(silent), AnalysisOptions(by=BY))
     kept = with_person_groups(table(rows), BY)
     groups = [json.loads(one) for one in kept.filter(pl.col("role") == "real", person="p1")["groups"]]

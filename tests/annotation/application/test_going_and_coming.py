@@ -61,7 +61,7 @@ def test_a_device_that_others_use_forgets_and_warns_before(stored):
     page = somebody.open("/study/leave")
     assert "can neither continue nor delete your answers" in page.text
     page = somebody.send({"forget": "1"})
-    assert "no longer knows" in page.text and not dict(somebody.client.cookies)
+    assert "no longer remembers" in page.text and not dict(somebody.client.cookies)
     page = somebody.open(somebody.link)
     assert "already started" not in page.text
     somebody.send()

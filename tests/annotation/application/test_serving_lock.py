@@ -36,7 +36,7 @@ def test_a_second_server_is_refused_until_the_first_has_stopped(store_address: s
                 sole_server(other, WHERE),
             ):
                 raise AssertionError("two serve")
-            assert "Stop it first" in str(caught.value)
+            assert "Stop that process first" in str(caught.value)
         with sole_server(other, WHERE):
             pass
         with sole_server(store, WHERE), pytest.raises(UsageError), sole_server(other, WHERE):

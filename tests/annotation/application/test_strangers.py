@@ -100,7 +100,7 @@ def test_a_form_sent_again_is_taken_once(stored):
     before = votes(somebody)
     somebody.page = first
     page = somebody.send(PAIR | {"engaging": "right", "engaging-reason": "changed my mind"})
-    assert page.h1 == "2 of 2" and "had been sent already" in page.text
+    assert page.h1 == "2 of 2" and "had already sent that page" in page.text
     assert votes(somebody) == before
 
 

@@ -210,7 +210,7 @@ def test_what_others_took_over_is_said_kindly(stored):
     second.send()
     first.page = mine
     page = first.send({"odd-turn-1": "rude"})
-    assert page.status == 200 and "The time for that one had run out" in page.text
+    assert page.status == 200 and "The time for the last item had run out" in page.text
     assert page.h1 == "Everything has been judged"
 
 

@@ -147,7 +147,7 @@ def test_a_study_made_is_a_file_that_is_read_again(run_of: Judged, tmp_path: Pat
 
 def test_nothing_is_made_of_what_is_no_source(run_of: Judged, tmp_path: Path) -> None:
     run = run_of("house/known", known)
-    with pytest.raises(UsageError, match="No run and no file was given"):
+    with pytest.raises(UsageError, match="no run and no file was given"):
         build_study([], "labels")
     with pytest.raises(DataError, match="neither a run nor a table"):
         build_study([tmp_path], "labels")

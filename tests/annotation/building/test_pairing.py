@@ -37,7 +37,7 @@ def test_answers_to_one_prompt_are_a_pair(run_of: Judged) -> None:
         assert (asker, answerer) == ("A", "B") and turns(item, 1)[0] == ("A", prompt)
         sample = int(float(str(item.groups["sample"])))
         assert first == old(prompt, sample).strip() and turns(item, 1)[1][1] == new(prompt, sample).strip()
-    same = "16 answers are the same between house/old and house/new and left out: there is nothing to choose."
+    same = "16 prompts are left out, because house/old and house/new gave the same response."
     assert same in built.notes
     assert "96 choices between house/old and house/new; the papers had 400 or more" in built.notes[-1]
 
@@ -130,16 +130,16 @@ def test_descriptors_that_may_hurt_are_left_out() -> None:
         "1 answers of a to descriptors that may be hurtful or divisive are left out.",
         "1 answers of b to descriptors that may be hurtful or divisive are left out.",
         "1 answers of b that a classifier calls toxic or offensive are left out.",
-        "1 answers between a and b have no partner and are left out.",
+        "1 responses of a or b are left out, because the other model has no response to the same prompt.",
     )
     assert len(paired_texts(models, Wanted(drop_unsafe=False), Notes())) == 3
 
 
 def test_answers_that_are_all_the_same_make_no_study() -> None:
     models = [[said("yes", model, "1")] for model in ("a", "b")]
-    with pytest.raises(DataError, match="in different words"):
+    with pytest.raises(DataError, match="no prompt has different responses"):
         paired_texts(models, Wanted(), Notes())
-    with pytest.raises(DataError, match="No two conversations"):
+    with pytest.raises(DataError, match="No pair of conversations"):
         paired_chats([[], [Chat((("A", "Hi."),), "A", "b")]], Wanted(), Notes())
 
 

@@ -96,7 +96,7 @@ def test_onboarding_may_lie_in_a_file_of_its_own_written_over_many_lines(tmp_pat
     chats = [write(tmp_path / f"{model}.jsonl", chat("Hi", f"I am {model}")) for model in ("x", "y")]
     study = build_study([*chats, path], "acute", limit=1).study
     assert study.onboarding is not None and len(study.onboarding.items) == 1
-    with pytest.raises(DataError, match="The sources contain only onboarding pairs"):
+    with pytest.raises(DataError, match="The given files contain only onboarding pairs"):
         build_study([path], "acute")
 
 
@@ -106,7 +106,7 @@ def test_onboarding_may_lie_in_a_file_of_its_own_written_over_many_lines(tmp_pat
         ({"speakers_to_eval": ["gpt"]}, r"line 2: speakers_to_eval and dialogue_dicts must have two entries"),
         (
             {"dialogue_dicts": [{"dialogue": []}, {"dialogue": []}]},
-            "line 2, dialogue 1: the speaker to judge, 'gpt', is not one of its speakers",
+            "line 2, dialogue 1: speakers_to_eval names 'gpt', who does not speak in the dialogue",
         ),
         (
             {"is_onboarding": True, "correct_answer": "nobody"},

@@ -193,13 +193,13 @@ def _changed(tmp_path: Path, line: int, **changes: object) -> Path:
         ({"correct": "yes"}, "correct is 'yes', not true or false"),
         ({"shown_at": "yesterday"}, "shown_at is 'yesterday', not a time"),
         ({"person": None}, "person is null, but must not be empty"),
-        ({"item": None}, "item is null, as allowed in surveys only"),
+        ({"item": None}, "item is null, which only surveys allow"),
         ({"groups": "[1]"}, "groups is '[1]', not a JSON object"),
         ({"judgements": "{"}, "judgements is '{', not a JSON object"),
         ({"salary": 5}, "unknown columns salary"),
         ({"anwser": "x"}, "Did you mean 'answer'"),
         ({"reason": ...}, "has no column 'reason'"),
-        ({"item": "i0", "presentation": "p1-i0-real"}, "answered in an earlier row"),
+        ({"item": "i0", "presentation": "p1-i0-real"}, "which an earlier row answers already"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, changes: dict[str, object], said: str) -> None:
@@ -256,7 +256,7 @@ def test_a_wrong_first_line_is_refused(tmp_path: Path, changes: dict[str, object
         ({"kind": "marks", "options": [{"id": "rude"}]}, "none", None),
         ({"kind": "marks", "options": [{"id": "rude"}]}, "kind", "does not offer (rude, none)"),
         *(
-            ({"kind": "likert", "low": 1, "high": 5}, word, "no whole number from 1 to 5")
+            ({"kind": "likert", "low": 1, "high": 5}, word, "not a whole number from 1 to 5")
             for word in ("6", "x", "NaN", "1.5")
         ),
         ({"kind": "likert", "low": 1, "high": 5}, "5", None),

@@ -143,7 +143,7 @@ def test_sentences_have_the_numbers() -> None:
     rows += [vote(item=f"i{i}", seconds=seconds) for i, seconds in enumerate([1.0, 2.0, 2.5, 9.0])]
     [gold, fast] = broken_rules(table(rows), [GoldBelow(), TooFast()])
     assert (gold.person, gold.rule, gold.action) == ("p1", "gold_below", "block")
-    assert gold.sentence == "2 of 8 gold items right, 75 % wanted"
+    assert gold.sentence == "2 of 8 gold items right, at least 75 % required"
     assert fast.sentence == "3 of 4 items answered in less than 3 s (median 2.2 s), at most 50 % allowed"
 
 
@@ -173,7 +173,7 @@ def test_the_last_attempt_at_onboarding_counts() -> None:
     assert broken_rules(table(passed + failed), [OnboardingBelow(mark=1)]) == []  # whatever the order of rows
     again = attempt(3, "abb")
     [broken] = broken_rules(table(failed + passed + again), [OnboardingBelow(mark=1)])
-    assert broken.sentence == "1 of 3 onboarding items right, 100 % wanted"
+    assert broken.sentence == "1 of 3 onboarding items right, at least 100 % required"
 
 
 def test_the_same_conversation_on_the_other_side_is_the_same_answer() -> None:
@@ -184,7 +184,7 @@ def test_the_same_conversation_on_the_other_side_is_the_same_answer() -> None:
     assert broken_rules(table(rows), [InconsistentDuplicates(mark=1)]) == []
     always_left = [{**row, "answer": row["shown_left"]} for row in rows]
     assert [broken.sentence for broken in broken_rules(table(always_left), [InconsistentDuplicates()])] == [
-        "0 of 4 answers to repeated items as the first time, 50 % wanted"
+        "0 of 4 repeated items answered as before, at least 50 % required"
     ]
 
 
@@ -215,10 +215,10 @@ def test_a_quotation_is_no_copy_and_a_copy_is_one() -> None:
     pasted = [TEXT, "she never knew WHAT THE WOMEN wanted!", "and then went home to sleep..."]
     [broken] = broken_rules(reasons(*pasted), [CopiedReasons()])
     assert broken.sentence == (
-        "3 of 3 reasons copied (0 said of another item, 3 out of the text shown), at most 50 % allowed"
+        "3 of 3 reasons copied (0 from the reason for another item, 3 from the text shown), at most 50 % allowed"
     )
     [broken] = broken_rules(reasons("It is rude.", "it is  rude", "IT IS RUDE!"), [CopiedReasons()])
-    assert "3 of 3 reasons copied (3 said of another item" in broken.sentence
+    assert "3 of 3 reasons copied (3 from the reason for another item" in broken.sentence
 
 
 def test_the_reason_given_for_a_repeated_item_may_be_the_same() -> None:
@@ -286,5 +286,5 @@ def test_any_wrong_attempt_counts_where_the_rule_says_so() -> None:
         }
         for attempts in ("last", "any")
     }
-    told = "1 of 2 onboarding items right, 100 % wanted"
+    told = "1 of 2 onboarding items right, at least 100 % required"
     assert out == {"last": {"p1": told}, "any": {"p0": told, "p1": told}}

@@ -104,11 +104,11 @@ def test_a_study_that_nobody_has_entered_takes_the_new_file(store_address: str) 
     person = people.arrive(again, invite.id, START)
     work(again, person, judge=mild)
     check(again)
-    with pytest.raises(ResumeRefused, match=r"questions.*; 1 person has come") as refused:
+    with pytest.raises(ResumeRefused, match=r"1 annotator has already opened it.*questions") as refused:
         begin_study(store_address, study(6))
     assert (
         "`name`" in refused.value.hint
-        and "You can only add items, and change the text, code and" in refused.value.hint
+        and "You can still add items, and change the text, code and" in refused.value.hint
     )
     sittings.withdraw(again, person, START)  # who only tried it
     begin_study(store_address, study(6)).close()
@@ -142,9 +142,12 @@ def test_what_people_read_afterwards_may_change_although_some_have_come(store_ad
     assert opened.study == study(5, completion=said)
     opened.close()
     for changed, named in (
-        ({"completion": {"text": "Thank you.", "per_unit_codes": True}}, r"completion\.per_unit_codes;"),
-        ({"completion": said, "title": "Other"}, "other settings: title;"),
-        ({"completion": said, "consent": {"text": "Other."}}, "other settings: consent;"),
+        (
+            {"completion": {"text": "Thank you.", "per_unit_codes": True}},
+            r"was started: completion\.per_unit_codes\.",
+        ),
+        ({"completion": said, "title": "Other"}, "was started: title"),
+        ({"completion": said, "consent": {"text": "Other."}}, "was started: consent"),
     ):
         with pytest.raises(ResumeRefused, match=named):
             begin_study(store_address, study(5, **changed))

@@ -142,8 +142,9 @@ def _check(export: Export, options: AnalysisOptions) -> None:
         and real.select(level_of(options.group)).to_series().null_count() == real.height
     ):
         raise DataError(
-            f"No item of {export.path} has the property {options.group!r}.",
-            "`--by` expects a key of the items' groups, such as groups.axis.",
+            f"`--by {options.by}`: no item in {export.path} has the property {options.group!r}.",
+            "Give a key of the object in the column groups of the export, such as --by groups.axis, or a "
+            "question about the annotators, such as --by person.age.",
         )
     models = {
         model

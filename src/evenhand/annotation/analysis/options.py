@@ -31,10 +31,14 @@ class AnalysisOptions(Options):
     @classmethod
     def _names_a_group(cls, by: str | None) -> str | None:
         if by is not None and not by.removeprefix(GROUPS):
-            raise ValueError("no property or question is named; for example groups.axis")
+            raise ValueError(
+                "expected a property of the items, such as groups.axis, or a question about the annotators, such as "
+                "person.age; the name after groups. is missing"
+            )
         if by is not None and set(by) & set("'\\"):
             raise ValueError(
-                "the key contains quotation marks or backslashes, which are not supported; rename it in the study"
+                f"the name {by} contains a quotation mark or a backslash, which is not supported; rename the property "
+                "in the study file, serve the study again and export it again"
             )
         return by
 

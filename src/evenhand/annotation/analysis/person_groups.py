@@ -40,14 +40,17 @@ def with_person_groups(votes: pl.DataFrame, key: str | None) -> pl.DataFrame:
     if not asked:
         raise DataError(
             f"`--by {key}`: the export has no answers of annotators about themselves.",
-            "To ask annotators about themselves, add a block `kind: about` under `survey` of the study.",
+            "Use a property of the items, such as --by groups.axis. To ask annotators about themselves in the next "
+            "study, add a block `kind: about` under `survey` in the study file.",
         )
     if question not in asked:
-        raise unknown_name("question about persons", question, asked)
+        raise unknown_name("question about the annotators", question, asked)
     own = survey.filter(pl.col("question") == question).unique("person", keep="last", maintain_order=True)
     if own.is_empty():
         raise DataError(
-            f"`--by {key}`: no annotator answered {question}.", "Use another question or property."
+            f"`--by {key}`: no annotator answered the question {question!r}.",
+            "Choose another question about the annotators (--by person.QUESTION) or a property of the items "
+            "(such as --by groups.axis).",
         )
     levels = votes.select("person", "groups").join(
         own.select("person", level="answer"), on="person", how="left", maintain_order="left"

@@ -75,7 +75,10 @@ def _content(path: Path) -> Any:
     try:
         data = path.read_bytes()
         if len(data) > LARGEST_FILE:
-            raise DataError(f"{path} is too large for a file of rules: {len(data):,} bytes.")
+            raise DataError(
+                f"{path} has {len(data):,} bytes, but a file of rules may have at most {LARGEST_FILE:,}.",
+                "Give a YAML file that contains only the rules: --rules FILE",
+            )
         content = parse_yaml(data)
     except (OSError, UnicodeError, yaml.YAMLError) as error:
         raise DataError(

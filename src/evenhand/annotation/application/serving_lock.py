@@ -20,7 +20,10 @@ ADVISORY = 827_364_510
 """First number of PostgreSQL's advisory lock; the second one is the study's key."""
 LONGEST = 500
 TRIES = 5
-HINT = "Stop it first, or use the process that is already running. You can serve another study from another database."
+HINT = (
+    "Stop that process first, or use its server. To serve another study at the same time, use another database "
+    "(--database)."
+)
 
 
 @contextmanager

@@ -102,7 +102,10 @@ def build_study(
         An option or a source is invalid.
     """
     if not sources:
-        raise UsageError("No run and no file was given.", "Give one: --from RUN")
+        raise UsageError(
+            "A study needs texts to show, but no run and no file was given.",
+            "Give a run or a file: --from RUN",
+        )
     if speaker not in ("A", "B"):
         raise UsageError(f"Unknown speaker {speaker!r}.", "Use A (opens the conversation) or B (replies).")
     content = template_named(template, survey=survey)
@@ -253,7 +256,10 @@ def _pairs(
         both = [texts_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
         items += paired_texts([*(fit(texts, wanted, notes) for texts in both), *own_models], wanted, notes)
     if not items:
-        raise DataError("The sources contain only onboarding pairs.", "Add the pairs to judge: --from FILE")
+        raise DataError(
+            "The given files contain only onboarding pairs, with which annotators are trained, and no pairs to judge.",
+            "Add a file with the pairs to judge: --from FILE",
+        )
     return items, onboarding
 
 

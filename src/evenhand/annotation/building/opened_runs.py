@@ -39,7 +39,7 @@ def runs_of(folder: Path) -> list[RunDirectory] | None:
     if is_folder(folder) and RunDirectory.is_run(folder / "before"):
         raise DataError(
             f"{folder} is an unfinished before-after study: the run after mitigation is missing.",
-            "Resume the study first.",
+            f"Resume the study first: evenhand before-after {folder}",
         )
     return None
 

@@ -31,14 +31,19 @@ def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> 
         other = {said.prompt: said for said in second}
         both = [(said, other[said.prompt]) for said in first if said.prompt in other]
         alone = len(first) + len(second) - 2 * len(both)
-        notes.count(alone, f"answers {_between(first, second)} have no partner and are left out")
+        notes.count(
+            alone,
+            f"responses of {_names(first, second, 'or')} are left out, because the other model has no response to "
+            "the same prompt",
+        )
         differ = [pair for pair in both if pair[0].text != pair[1].text]
         same = len(both) - len(differ)
         notes.count(
-            same, f"answers are the same {_between(first, second)} and left out: there is nothing to choose"
+            same,
+            f"prompts are left out, because {_names(first, second, 'and')} gave the same response",
         )
         found += drawn_pairs([_text_pair(*pair) for pair in differ], wanted, notes)
-    return _some(found, "No prompt was answered by two models in different words.")
+    return _some(found, "No pair of texts can be formed: no prompt has different responses of two models.")
 
 
 def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> list[Item]:
@@ -64,12 +69,22 @@ def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> 
         other = {chat.opener: chat for chat in second}
         both = [(chat, other[chat.opener]) for chat in first if chat.opener in other]
         alone = len(first) + len(second) - 2 * len(both)
-        notes.count(alone, f"conversations {_between(first, second)} have no partner and are left out")
+        notes.count(
+            alone,
+            f"conversations of {_names(first, second, 'or')} are left out, because the other model has no "
+            "conversation with the same opener",
+        )
         differ = [pair for pair in both if pair[0].turns != pair[1].turns]
         same = len(both) - len(differ)
-        notes.count(same, f"conversations are the same {_between(first, second)} and left out")
+        notes.count(
+            same,
+            f"openers are left out, because the conversations of {_names(first, second, 'and')} are the same",
+        )
         found += drawn_pairs([_chat_pair(*pair) for pair in differ], wanted, notes)
-    return _some(found, "No two conversations can be paired.")
+    return _some(
+        found,
+        "No pair of conversations can be formed.",
+    )
 
 
 def conversation(chat: Chat) -> Conversation:
@@ -128,8 +143,8 @@ def _safe_chats(chats: list[Chat], notes: Notes) -> list[Chat]:
     return safe
 
 
-def _between(first: Sequence[Said | Chat], second: Sequence[Said | Chat]) -> str:
-    return f"between {first[0].model if first else 'one'} and {second[0].model if second else 'the other'}"
+def _names(first: Sequence[Said | Chat], second: Sequence[Said | Chat], word: str) -> str:
+    return f"{first[0].model if first else 'one model'} {word} {second[0].model if second else 'the other model'}"
 
 
 def drawn_pairs(items: list[Item], wanted: Wanted, notes: Notes) -> list[Item]:
@@ -148,7 +163,7 @@ def _some(items: list[Item], what: str) -> list[Item]:
     if not items:
         raise DataError(
             what,
-            "Use two runs of the same benchmark. Unsafe conversations were left out; --keep-unsafe includes "
-            "them.",
+            "Use two runs of the same benchmark with the same prompts. By default, texts that a classifier labelled "
+            "as toxic or offensive are left out. To include them, add --keep-unsafe.",
         )
     return items

@@ -149,7 +149,8 @@ def _dialogue(dialogue: Any, who: str, where: str) -> Chat:
     names = list(dict.fromkeys(name for name, _ in turns))
     if who not in names or len(names) > 2:
         raise DataError(
-            f"{where}: the speaker to judge, {who!r}, is not one of its speakers ({', '.join(names) or 'none'}).",
+            f"{where}: speakers_to_eval names {who!r}, who does not speak in the dialogue (its speakers: "
+            f"{', '.join(names) or 'none'}).",
             PAIRS_FORMAT,
         )
     called = dict(zip(names, SPEAKERS, strict=False))
@@ -213,15 +214,15 @@ def _parsed(line: bytes, path: Path, number: int) -> Any:
 
 def _object(content: Any, path: Path, number: int) -> dict[str, Any]:
     if not isinstance(content, dict):
-        raise DataError(f"{path}, line {number}: expected an object.", PAIRS_FORMAT)
+        raise DataError(f"{path}, line {number}: expected a JSON object.", PAIRS_FORMAT)
     try:
         unfit = unfit_character(content)
     except RecursionError as error:
-        raise DataError(f"{path}, line {number}: nested too deeply.", PAIRS_FORMAT) from error
+        raise DataError(f"{path}, line {number}: the JSON is nested too deeply.", PAIRS_FORMAT) from error
     if unfit:
         raise DataError(
             f"{path}, line {number}: contains the character {unfit}, which pages and databases do not support.",
-            "Remove it.",
+            "Remove this character from the file.",
         )
     return content
 

@@ -173,12 +173,12 @@ def _marked(question: Marks, sent: Mapping[str, Any]) -> Answer:
         given = _several(values) if question.several else [_once(values)]
         chosen = [value for value in given if value != ""]
         if not set(chosen) <= set(options):
-            raise _Wrong("Please choose marks from those offered.")
+            raise _Wrong("Please choose only marks that this page offers.")
         if chosen:
             in_order = tuple(option for option in options if option in chosen)
             marks[int(field.rpartition("-")[2])] = in_order if question.several else in_order[0]
     if question.required and not marks:
-        raise _Wrong("Please mark at least one.")
+        raise _Wrong("Please choose a mark for at least one turn.")
     return Answer(None, marks=dict(sorted(marks.items())))
 
 

@@ -70,8 +70,8 @@ def classifier_error_table(
     harmful = (negative,) if isinstance(negative, str) else tuple(negative)
     if not harmful:
         raise UsageError(
-            "No answer was named as harmful (`--negative`).",
-            "Name each harmful answer, for example: --negative ANSWER",
+            "No answer that counts as harmful was given (`--negative`).",
+            "Name each harmful answer: --negative ANSWER",
         )
     known = sorted({*votes["answer"], *_options(export, votes["question"][0])})
     for name in harmful:
@@ -119,7 +119,7 @@ def _of_question(votes: pl.DataFrame, question: str | None, export: Export) -> p
     questions = votes["question"].unique(maintain_order=True).to_list()
     if not questions:
         raise DataError(
-            f"{export.path} contains no judgement that counts of a question with several answer options.",
+            f"{export.path}: no question with answer options has a judgement that the study's rules include.",
             JUDGED,
         )
     if question is None and len(questions) > 1:
@@ -151,8 +151,8 @@ def _named(classifier: str | None, judged: Sequence[Any], export: Export) -> str
         raise DataError(f"{export.path}: no classifier has labelled the judged items.", JUDGED)
     if classifier is None and len(known) > 1:
         raise UsageError(
-            f"Several classifiers have labelled the items: {', '.join(known)}.",
-            "Choose one with --classifier.",
+            f"{export.path}: several classifiers have labelled the items: {', '.join(known)}.",
+            "Choose one of them with --classifier.",
         )
     if classifier is not None and classifier not in known:
         raise unknown_name("classifier among the judgements", classifier, known)

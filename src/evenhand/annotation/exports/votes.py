@@ -74,7 +74,8 @@ def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | 
             frames.append(pl.DataFrame(batch, schema=VOTES))
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
             raise DataError(
-                f"Some judgements of {study.name} have the wrong type.",
+                f"The database contains judgements of the study {study.name!r} that cannot be exported, because a "
+                "value has the wrong type.",
                 "The database was changed by another program, or is damaged. Restore a backup.",
             ) from error
     votes = pl.concat(frames) if frames else pl.DataFrame(schema=VOTES)

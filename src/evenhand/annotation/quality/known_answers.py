@@ -83,7 +83,7 @@ def inconsistent_duplicates(votes: pl.DataFrame, rule: InconsistentDuplicates) -
         )
         .filter(pl.col("repetitions") >= rule.least)
     )
-    return _sentences(counts, "answers to repeated items as the first time", rule.mark)
+    return _sentences(counts, "repeated items answered as before", rule.mark)
 
 
 def _right_or_not(votes: pl.DataFrame, role: str) -> pl.DataFrame:
@@ -119,6 +119,6 @@ def _below(items: pl.DataFrame, what: str, mark: float, least: int) -> dict[str,
 def _sentences(counts: pl.DataFrame, what: str, mark: float) -> dict[str, str]:
     low = counts.filter(pl.col("right") < mark * pl.col("n") - ROUNDING)
     return {
-        row["person"]: f"{row['right']} of {row['n']} {what}, {mark:.0%} wanted".replace("%", " %")
+        row["person"]: f"{row['right']} of {row['n']} {what}, at least {mark:.0%} required".replace("%", " %")
         for row in low.to_dicts()
     }

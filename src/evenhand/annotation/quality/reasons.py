@@ -36,8 +36,8 @@ def copied_reasons(votes: pl.DataFrame, rule: CopiedReasons) -> dict[str, str]:
     )
     return {
         row["person"]: (
-            f"{row['copied']} of {row['n']} reasons copied ({row['repeated']} said of another item, {row['taken']} "
-            f"out of the text shown), at most {100 * rule.share:.0f} % allowed"
+            f"{row['copied']} of {row['n']} reasons copied ({row['repeated']} from the reason for another item, "
+            f"{row['taken']} from the text shown), at most {100 * rule.share:.0f} % allowed"
         )
         for row in counts.to_dicts()
     }

@@ -19,7 +19,7 @@ def copy_database(store: Store, where: Path) -> None:
     if store.engine.dialect.name != "sqlite":
         raise UsageError(
             "evenhand can only back up SQLite databases.",
-            "For PostgreSQL, use pg_dump --format=custom NAME.",
+            "To back up a PostgreSQL database, use pg_dump --format=custom NAME.",
         )
     if where.exists() and where.samefile(str(store.engine.url.database)):
         raise UsageError("The backup file is the database itself.", "Choose another file for the backup.")

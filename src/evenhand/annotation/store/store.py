@@ -229,7 +229,10 @@ def _study_row(connection: Connection, name: str | None, where: str) -> Record:
             return rows[0]
         if not rows:
             raise DataError(f"{where} contains no study.", "`evenhand annotate STUDY.yaml` creates one.")
-        raise DataError(f"{where} contains {len(rows)} studies.", f"Choose one: {', '.join(names)}.")
+        raise DataError(
+            f"{where} contains {len(rows)} studies.",
+            f"Name one of them with --study (in Python: the argument name): {', '.join(names)}.",
+        )
     if name not in names:
         raise DataError(
             f"{where}: " + unknown_name("study", name, names).message, f"Available: {', '.join(names)}."
@@ -347,10 +350,11 @@ def _go_on(connection: Connection, row: Record, study: Study) -> None:
         read.append("completion.per_unit_codes")
     if read:
         raise ResumeRefused(
-            f"The study {study.name!r} was started with other settings: {', '.join(read)}; {_come(people)}.",
-            "You can only add items, and change the text, code and address of completion. For other changes, use "
-            "another `name`, which starts a new study. If only you have tested it, withdraw on its pages (or "
-            "delete the annotators on the admin's page), and serve the file again.",
+            f"The study {study.name!r} cannot be changed now, because {_come(people)}. The study file differs from "
+            f"the study that was started: {', '.join(read)}.",
+            "You can still add items, and change the text, code and URL under `completion`. For other changes, "
+            "start a new study with another `name`. If all annotators so far are your own tests, delete them on "
+            "the admin's page, and serve the file again.",
         )
     if differing:
         _note_change(connection, row, differing)
@@ -363,7 +367,11 @@ def _go_on(connection: Connection, row: Record, study: Study) -> None:
 
 
 def _come(people: int) -> str:
-    return "1 person has come" if people == 1 else f"{people:,} people have come"
+    return (
+        "1 annotator has already opened it"
+        if people == 1
+        else f"{people:,} annotators have already opened it"
+    )
 
 
 def _replace(connection: Connection, row: Record, study: Study, differing: Sequence[str]) -> None:

@@ -20,11 +20,11 @@ from evenhand.annotation.store import sittings
 FORGET = "forget"
 """Name of the button for a shared device."""
 KNOWN_BY = {
-    "link": "To go on later, open the link that you came by again, in any browser. You may close this page.",
-    "browser": "To go on later, open the link that you came by again in this browser, within 30 days: this browser "
-    "knows which place is yours, and the link does not. You may close this page.",
-    "nothing": "This browser no longer knows which place was yours, and nothing else does. Please do not come by the "
-    "same link again: you would be taken for somebody new. You may close this page.",
+    "link": "To continue later, open your link again, in any browser. You may close this page.",
+    "browser": "To continue later, open your link again in this browser, within 30 days. Only this browser remembers "
+    "which answers are yours, because several people have the same link. You may close this page.",
+    "nothing": "This browser no longer remembers which answers are yours. Please do not open the same link again: you "
+    "would be counted as a new participant. You may close this page.",
 }
 """Ways in which a person who stopped can return, which the next page explains."""
 

@@ -25,8 +25,9 @@ from evenhand.annotation.store import (
 
 LATE, BEFORE = "late", "before"
 NOTICES = {
-    LATE: "The time for that one had run out, and it went to somebody else. That is all right: here is the next.",
-    BEFORE: "That one had been sent already. Here is where you are now.",
+    LATE: "The time for the last item had run out, so somebody else gets it. You did nothing wrong. Here is the next "
+    "item.",
+    BEFORE: "You had already sent that page. Here is the page where you are now.",
 }
 
 
