@@ -118,7 +118,7 @@ def test_realtoxicityprompts_as_its_owners_ship_it(tmp_path):
 @pytest.mark.parity
 def test_extracts_without_scores_say_so(shared):
     path = shared / "data" / "realtoxicityprompts" / "challenging_1199.jsonl"
-    with pytest.raises(DataError, match="has no score column and no label column"):
+    with pytest.raises(DataError, match="has no column of scores and no column of labels"):
         load_classifier(f"scores:{path}")
 
 
@@ -138,15 +138,15 @@ def test_robbies_own_results(tmp_path):
         ("a.txt", "text,score\na,1\n", "", DataError, r"unsupported file type '\.txt"),
         ("a.csv", "text,score\n", "", DataError, "no rows"),
         ("a.csv", "", "", DataError, "cannot be read"),
-        ("a.csv", "words,score\na,1\n", "", DataError, "Name the text column"),
-        ("a.csv", "text,rating\na,1\n", "", DataError, "has no score column and no label column"),
+        ("a.csv", "words,score\na,1\n", "", DataError, "Name the column that contains the texts"),
+        ("a.csv", "text,rating\na,1\n", "", DataError, "has no column of scores and no column of labels"),
         ("a.csv", "text,score\na,high\n", "", DataError, "row 1: 'score' is 'high'"),
         ("a.csv", "text,score\na,1\n", "?column=scor", UsageError, "Did you mean 'score'"),
         ("a.csv", "text,label\na,1\n", "?threshold=1", UsageError, "requires scores, but"),
         ("a.csv", "text,label\na,bad\n", "?negative=good", UsageError, "Unknown label in a.csv: 'good'"),
         ("a.csv", "text,score\na,1\n", "?colum=score", UsageError, "Did you mean 'column'"),
         ("a.jsonl", '{"text": "a", "score": 1}\n{"text"', "", DataError, "line 2: not valid JSON"),
-        ("a.jsonl", "[1]\n", "", DataError, r"expected one object per row, got '\[1\]"),
+        ("a.jsonl", "[1]\n", "", DataError, r"expected a JSON object for each text, got '\[1\]"),
         ("a.json", "3", "", DataError, "cannot be read"),
         ("a.jsonl", '{"text": "a", "score": "x"}\n', "", DataError, "not a number"),
     ],

@@ -98,7 +98,7 @@ def test_classifiers_of_other_packages(plugged):
     made = load_classifier("other/constant?tone=calm&rate=2", device="cpu", options={"rate": 3})
     assert made.options == {"device": "cpu", "tone": "calm", "rate": 3}
     assert load_classifier("other/plain").classify(["a"]).labels == ["fine"]
-    with pytest.raises(UsageError, match="does not accept a revision"):
+    with pytest.raises(UsageError, match="does not accept the option revision"):
         load_classifier("other/plain", revision="1")
     with pytest.raises(UsageError, match="does not accept options"):
         load_classifier("other/plain?tone=calm")

@@ -105,7 +105,7 @@ def test_numbers_have_a_mean(tmp_path: Path) -> None:
     np.testing.assert_allclose(said.score, [19 / 3, 4 / 3, np.nan])
     assert said.negative == [True, False, None]
     assert load_classifier(f"people:{file}").classify(["bad"]).negative == [None]
-    with pytest.raises(UsageError, match="has numeric answers, and their mean is used"):
+    with pytest.raises(UsageError, match="has numeric answers, so a text's score is their mean"):
         load_classifier(f"people:{file}?negative=7")
 
 
@@ -184,10 +184,10 @@ def test_the_fingerprint_is_that_of_the_votes_and_how_they_are_read(tmp_path: Pa
     [
         ("question=toxicty", "toxicty"),
         ("negative=yess", "yess"),
-        ("votes=any", "requires the harmful answers"),
+        ("votes=any", "requires the option negative: the answers that count as harmful"),
         ("votes=most", "most"),
-        ("negative=yes&votes=share", "share requires a threshold, and the reverse"),
-        ("negative=yes&threshold=0.5", "share requires a threshold, and the reverse"),
+        ("negative=yes&votes=share", "votes=share and threshold must be used together"),
+        ("negative=yes&threshold=0.5", "votes=share and threshold must be used together"),
         ("negative=yes&votes=share&threshold=50", "above 0 and at most 1"),
         ("least=0", "least"),
         ("column=x", "column"),
@@ -200,7 +200,9 @@ def test_slips_are_named(tmp_path: Path, options: str, said: str) -> None:
 
 def test_files_without_votes_on_texts_are_refused(tmp_path: Path) -> None:
     pairs = write_votes(tmp_path / "pairs.jsonl", table([vote()]), {})
-    with pytest.raises(DataError, match="contains no judgement of a single text that counts"):
+    with pytest.raises(
+        DataError, match="contains no judgement of a single text that the study's rules include"
+    ):
         load_classifier(f"people:{pairs}")
     with pytest.raises(DataError, match="File not found"):
         load_classifier(f"people:{tmp_path}/absent.jsonl")

@@ -198,7 +198,9 @@ def test_thresholds_and_label_maps(saved, texts, tmp_path):
     ):
         with pytest.raises(UsageError):
             load_classifier(f"{folder}?{wrong}")
-    with pytest.raises(UsageError, match="requires a threshold: several labels can apply at once"):
+    with pytest.raises(
+        UsageError, match="several labels that can apply to one text, so it needs a threshold"
+    ):
         load_classifier(f"{folder}?multi_label=true&negative=0&threshold=argmax")
 
 
@@ -398,7 +400,9 @@ def test_readings_that_contradict_themselves():
     reading = backend.LabelReading(("a", "b"), negative=("b",))
     with pytest.raises(UsageError, match="Unknown label: 'c'"):
         replace(reading, negative=("c",))
-    with pytest.raises(UsageError, match="requires a threshold: several labels can apply at once"):
+    with pytest.raises(
+        UsageError, match="several labels that can apply to one text, so it needs a threshold"
+    ):
         replace(reading, multi_label=True)
 
 

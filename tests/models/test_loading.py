@@ -444,7 +444,9 @@ def test_registered_models():
 def test_options_of_another_architecture(tiny_folder):
     from evenhand.models.huggingface.causal import CausalOptions
 
-    with pytest.raises(UsageError, match="This model requires scoring options of type MaskedOptions, got"):
+    with pytest.raises(
+        UsageError, match="The argument `options` must be of type MaskedOptions for this model, got"
+    ):
         load_model(str(tiny_folder("bert")), device="cpu", options=CausalOptions())
     model = load_model(str(tiny_folder("gpt2")), device="cpu", options=CausalOptions(end=True))
     plain = load_model(str(tiny_folder("gpt2")), device="cpu")

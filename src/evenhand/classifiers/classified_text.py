@@ -155,11 +155,11 @@ def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> 
                 if stop
                 else f"and the text {text[:60]!r} does not begin with it."
             ),
-            f"The classifier sees {rule.mask} in its place"
+            f"The classifier reads {rule.mask} instead of these words"
             + (
-                ", and the first sentence only: write it without full stops."
+                ", and only the first sentence of the text. Write the words without full stops."
                 if stop
-                else " at the beginning."
+                else ", so they must be the beginning of the text."
             ),
         )
 

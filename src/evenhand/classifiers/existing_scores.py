@@ -104,7 +104,7 @@ def _frame(rows: Iterable[Any]) -> pl.DataFrame:
     flat: list[dict[str, Any]] = []
     for row in rows:
         if not isinstance(row, dict):
-            raise DataError(f"expected one object per row, got {str(row)[:40]!r}.", FORMAT)
+            raise TypeError(f"expected a JSON object for each text, got {str(row)[:40]!r}")
         parts = [row[part] for part in PARTS if isinstance(row.get(part), dict)]
         flat += parts or [row]
     names = dict.fromkeys(
@@ -162,7 +162,8 @@ def _load(
     text = text or next((name for name in TEXT_COLUMNS if name in frame.columns), None)
     if text is None:
         raise DataError(
-            f"{path}: missing column {', '.join(TEXT_COLUMNS)}. Name the text column: text=COLUMN", FORMAT
+            f"{path} has no column of texts: none of {', '.join(TEXT_COLUMNS)} was found.",
+            f"Name the column that contains the texts: scores:{path}?text=COLUMN. {FORMAT}",
         )
     if columns is None:
         columns = tuple(name for name in SCORE_COLUMNS if name in frame.columns)[:1]
@@ -173,11 +174,13 @@ def _load(
             raise unknown_name(f"column in {path.name}", name, frame.columns)
     if not columns and not label:
         raise DataError(
-            f"{path} has no score column and no label column. Name one: column=COLUMN or label=COLUMN", FORMAT
+            f"{path} has no column of scores and no column of labels.",
+            f"Name one: scores:{path}?column=COLUMN or scores:{path}?label=COLUMN. {FORMAT}",
         )
     if threshold is not None and not columns:
         raise UsageError(
-            f"`threshold` requires scores, but {path.name} has none.", "Name the score column: column=COLUMN"
+            f"The option threshold requires scores, but {path.name} has no column of scores.",
+            f"Name the column of scores: scores:{path}?column=COLUMN&threshold={threshold:g}",
         )
     return ExistingScores(frame, path, text, columns, label, threshold, negative, strip)
 

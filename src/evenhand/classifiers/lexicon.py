@@ -94,7 +94,10 @@ def load(options: Mapping[str, Any]) -> "LexiconToxicity":
 
 def _load(threshold: Number = THRESHOLD) -> "LexiconToxicity":
     if not 0 < threshold <= 1:
-        raise UsageError(f"The threshold must be above 0 and at most 1, got {threshold}.")
+        raise UsageError(
+            f"The threshold of the classifier {CARD.name!r} must be above 0 and at most 1, got {threshold}.",
+            f"For example: {CARD.name}?threshold={THRESHOLD}",
+        )
     return LexiconToxicity(threshold)
 
 

@@ -251,7 +251,9 @@ def _load_registered(
 ) -> Classifier:
     takes = list_options(make)
     if revision is not None and "revision" not in takes:
-        raise UsageError(f"The classifier {name!r} does not accept a revision.", "Remove it.")
+        raise UsageError(
+            f"The classifier {name!r} does not accept the option revision.", f"Use {name} without revision=."
+        )
     offered = {"name": name, "device": device, "revision": revision}
     parameters = {option: parameter for option, parameter in takes.items() if option not in offered}
     if options and not parameters:

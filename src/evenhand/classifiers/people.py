@@ -99,14 +99,14 @@ def _load(
     )
     if counted.is_empty():
         raise DataError(
-            f"{path} contains no judgement of a single text that counts.",
+            f"{path} contains no judgement of a single text that the study's rules include.",
             "Run a study of texts to collect them: evenhand annotate --from RUN --template labels",
         )
     questions = counted["question"].unique(maintain_order=True).to_list()
     if question is None and len(questions) > 1:
         raise UsageError(
             f"{path.name} has several questions: {', '.join(questions)}.",
-            f"Choose one: question={questions[0]}",
+            f"Choose one, for example: people:{file}?question={questions[0]}",
         )
     question = question or questions[0]
     if question not in questions:
@@ -118,21 +118,27 @@ def _load(
     known = _options(header, question) or sorted(set(counted["answer"]))
     if numeric and (negative or votes != "majority"):
         raise UsageError(
-            f"{question} has numeric answers, and their mean is used.",
-            "Set the minimum of a harmful text: threshold=NUMBER",
+            f"The question {question!r} has numeric answers, so a text's score is their mean, and the options "
+            "negative and votes cannot be used.",
+            "Remove them, and set the smallest mean of a harmful text: threshold=NUMBER",
         )
     for name in negative:
         if name not in known:
             raise unknown_name(f"answer to {question}", name, known)
     if votes != "majority" and not negative:
-        raise UsageError(f"votes={votes} requires the harmful answers.", "Name each: negative=ANSWER")
+        raise UsageError(
+            f"The option votes={votes} requires the option negative: the answers that count as harmful.",
+            "Name each harmful answer: negative=ANSWER",
+        )
     if not numeric and (threshold is None) == (votes == "share"):
         raise UsageError(
-            "votes=share requires a threshold, and the reverse.", "Use votes=share&threshold=0.5."
+            "The options votes=share and threshold must be used together: a text is harmful if at least this share "
+            "of annotators chose a harmful answer.",
+            "For example: votes=share&threshold=0.5. Or remove both: the majority of annotators then decides.",
         )
     if votes == "share" and not 0 < (threshold or 0) <= 1:
         raise UsageError(
-            f"The threshold of a share must be above 0 and at most 1, got {threshold}.",
+            f"With votes=share, the threshold must be above 0 and at most 1, got {threshold}.",
             "For example: threshold=0.5",
         )
     return PeopleVotes(

@@ -52,10 +52,14 @@ class LabelReading:
             if name not in self.labels:
                 raise unknown_name("label", name, self.labels)
         if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise UsageError(f"The threshold must be a probability from 0 to 1, got {self.threshold:g}.")
+            raise UsageError(
+                f"The threshold of the classifier must be a probability from 0 to 1, got {self.threshold:g}.",
+                "For example: threshold=0.5",
+            )
         if self.multi_label and self.negative and self.threshold is None:
             raise UsageError(
-                "A multi-label classifier requires a threshold: several labels can apply at once.",
+                "This classifier has several labels that can apply to one text, so it needs a threshold: the "
+                "smallest probability of a label that applies.",
                 "For example: threshold=0.5",
             )
 

@@ -149,7 +149,7 @@ def _labels(checkpoint: Checkpoint, preset: Preset | None) -> tuple[str, ...]:
             raise UsageError(
                 f"Output {position} of {checkpoint.name!r} is named {label!r}, but {preset.card.name!r} expects "
                 f"{preset.labels[position]!r}.",
-                "This is another model. Use it without the preset, with negative=NAME.",
+                _without_preset(preset.card.name, checkpoint.name),
             )
     return preset.labels
 
@@ -158,7 +158,15 @@ def _wrong_count(name: str, checkpoint: Checkpoint, expected: int | None) -> Usa
     return UsageError(
         f"{checkpoint.name!r} has {checkpoint.config.num_labels} outputs, but the classifier {name!r} expects "
         f"{expected}.",
-        "This is another model. Use it without the preset, with negative=NAME.",
+        _without_preset(name, checkpoint.name),
+    )
+
+
+def _without_preset(preset: str, model: str) -> str:
+    """Return the hint if a model does not have the outputs that a preset expects."""
+    return (
+        f"This model is not the one that the classifier {preset!r} was made for. To use it by its own labels: "
+        f"--classifier 'ROLE={model}?negative=LABEL', where LABEL is the model's label of harmful texts."
     )
 
 
@@ -175,7 +183,7 @@ def _negative(
         if not same and word.isdecimal() and int(word) < len(labels):
             same = [labels[int(word)]]
         if not same:
-            raise unknown_name("label", word, labels)
+            raise unknown_name("label in the option negative", word, labels)
         names.append(same[0])
     return tuple(dict.fromkeys(names))
 

@@ -106,7 +106,7 @@ class Decoding:
                 'For one string use stop=("...",).',
             )
         if self.no_repeat_ngram_in not in get_args(WhereNgrams):
-            raise unknown_name("place for no_repeat_ngram_in", self.no_repeat_ngram_in, get_args(WhereNgrams))
+            raise unknown_name("value of no_repeat_ngram_in", self.no_repeat_ngram_in, get_args(WhereNgrams))
         if self.no_repeat_ngram_in != "text" and self.no_repeat_ngram_size is None:
             raise UsageError(
                 f"no_repeat_ngram_in={self.no_repeat_ngram_in!r} has no effect without no_repeat_ngram_size.",

@@ -329,8 +329,8 @@ def find_architecture(config: Any, name: str) -> Architecture:
 def _check_options(options: Any, kind: type[Options], batch_tokens: int | None) -> Options:
     if options is not None and not isinstance(options, kind):
         raise UsageError(
-            f"This model requires scoring options of type {kind.__name__}, got {type(options).__name__}.",
-            f"Create them with evenhand.models.{kind.__name__}(...), or remove them.",
+            f"The argument `options` must be of type {kind.__name__} for this model, got {type(options).__name__}.",
+            f"Pass options=evenhand.models.{kind.__name__}(...), or remove `options`.",
         )
     result: Any = kind() if options is None else options
     return cast(Options, result if batch_tokens is None else replace(result, batch_tokens=batch_tokens))

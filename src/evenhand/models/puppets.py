@@ -281,7 +281,7 @@ def load_puppet(name: str) -> Puppet:
     }
     full = name if name.startswith("puppet/") else f"puppet/{name}"
     if full not in puppets:
-        raise unknown_name("puppet", full, puppets)
+        raise unknown_name("scripted model", full, puppets)
     return puppets[full]()
 
 

@@ -120,5 +120,5 @@ def refuse_searches(decoding: Decoding) -> None:
         raise Unsupported(
             "A synthetic model (World) samples from its own distribution and does not support "
             f"{' and '.join(idle)}.",
-            "Remove it, or use a trained model.",
+            f"Remove {' and '.join(idle)}, or use a trained model.",
         )

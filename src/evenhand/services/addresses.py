@@ -37,6 +37,6 @@ def address_parts(address: str) -> SplitResult:
         raise UsageError(
             f"The URL of {parts.hostname} contains a name or a password before the @. URLs are stored with the "
             "run.",
-            "Give API keys in an environment variable.",
+            "Remove it from the URL, and give the API key in an environment variable.",
         )
     return parts

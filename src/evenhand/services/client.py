@@ -348,6 +348,6 @@ def _host(base_url: str) -> str:
     if parts.query:
         raise UsageError(
             f"The URL of {parts.hostname} contains a query. URLs are stored with the run.",
-            "Give API keys in an environment variable.",
+            "Remove it from the URL, and give the API key in an environment variable.",
         )
     return parts.netloc

@@ -41,7 +41,7 @@ class Budget:
     def __post_init__(self) -> None:
         if self.tokens < 1:
             raise UsageError(
-                f"A batch must contain at least 1 token, got {self.tokens}.", "Use a larger --batch-tokens."
+                f"`--batch-tokens` must be at least 1, got {self.tokens}.", "For example: --batch-tokens 4096"
             )
 
 

@@ -100,7 +100,7 @@ def test_a_reply_to_learn_ends_where_the_assistants_message_does(folder):
 def test_what_contradicts_itself_is_refused(folder, tiny_folder):
     with pytest.raises(Unsupported, match="has no chat template: either the model was not trained for"):
         dialogue_model(load_model(str(tiny_folder("llama"))), DialogueOptions(format="chat"))
-    with pytest.raises(UsageError, match="A chat model cannot be combined with the conversation"):
+    with pytest.raises(UsageError, match="The conversation format transcript cannot be used with a model"):
         dialogue_model(loaded(folder, chat=True), DialogueOptions(format="transcript"))
     with pytest.raises(UsageError, match="its self-chats would be customer-service conversations"):
         dialogue_model(loaded(folder, chat=True, system="You are a helpful assistant."))

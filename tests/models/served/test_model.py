@@ -429,5 +429,5 @@ def test_behind_an_instruction_the_same_seeds_are_sent_as_without_it(serve):
     seeds = [[asked.body["seed"] for asked in server.asked if asked.body.get("prompt", "").startswith(front)]
              for front in ("Be kind.\n", *PROMPTS)]  # fmt: skip
     assert set(seeds[0]) == set(itertools.chain(*seeds[1:])) and len(seeds[0]) == len(PROMPTS) * 3
-    with pytest.raises(UsageError, match=r"1 prompts, but 2 keys\.\nGive one key for each prompt"):
+    with pytest.raises(UsageError, match=r"got 2 keys for 1 prompts\.\nGive one text per prompt"):
         model.generate_keyed(["she is"], ["a", "b"], DRAWN)

@@ -26,8 +26,11 @@ def test_a_name_holds_address_model_and_options():
         ("http://h/v1#m?chat=maybe", "The option chat of a served model must be true or false, got"),
         ("http://h/v1#m?concurrency=many", "The option concurrency of a served model must be a whole"),
         ("http://h/v1#m?concurrency=0", "positive"),
-        ("http://h/v1#m?system=x", r"`system` requires chat\.\nAdd chat=1, or remove `system`"),
-        ("http://h/v1#m?chat=1&start=x", "is for likelihoods, which are not available in chat mode"),
+        ("http://h/v1#m?system=x", r"system message\) of a served model requires chat mode\.\nAdd chat=1"),
+        (
+            "http://h/v1#m?chat=1&start=x",
+            "start is used for likelihoods, which a served model does not compute in chat mode",
+        ),
         ("http://me:word@h/v1#m", "password"),
         ("http://h/v1?key=1#m", "query"),
         ("http://[::1/v1#m", "is not a valid URL of a service"),
@@ -38,7 +41,10 @@ def test_a_name_holds_address_model_and_options():
         ("http://h/v1#m?timeout=nan", "of a served model must be a finite number"),
         ("http://h/v1#m?pause=nan", "of a served model must be a finite number"),
         ("http://h/v1#m?pause=-1", r"pause must be a number of seconds, 0 or more, got -1\.0"),
-        ("http://h/v1#m?key=NO_SUCH_VARIABLE", "NO_SUCH_VARIABLE is not set"),
+        (
+            "http://h/v1#m?key=NO_SUCH_VARIABLE",
+            "NO_SUCH_VARIABLE, which the option key of the served model names, is not set",
+        ),
     ],
 )
 def test_names_that_cannot_be(name, said):
@@ -56,7 +62,7 @@ def test_load_model_takes_addresses_and_nothing_that_belongs_to_weights():
             load_model("http://localhost:1/v1#m", **wrong)
     with pytest.raises(UsageError, match="HttpOptions"):
         load_model("http://localhost:1/v1#m", options=3)
-    with pytest.raises(UsageError, match="one place"):
+    with pytest.raises(UsageError, match="the argument `options` was given, too"):
         load_model("http://localhost:1/v1#m?chat=1", options=HttpOptions())
 
 

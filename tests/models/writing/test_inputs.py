@@ -57,7 +57,7 @@ def test_bad_prompts_are_error_rows_and_bad_calls_are_refused(tiny_folder: Calla
     for wrong in ([-1], [len(model.tokenizer)]):
         with pytest.raises(UsageError, match="but the model knows only 0 to"):
             model.generate_ids([[5], wrong], ["a", "b"], rule)
-    with pytest.raises(UsageError, match="2 prompts, but 1 keys"):
+    with pytest.raises(UsageError, match="got 1 keys for 2 prompts"):
         model.generate_ids([[5], [6]], ["a"], rule)
 
 

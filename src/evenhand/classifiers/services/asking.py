@@ -353,7 +353,7 @@ class AskedOnce(Generic[Q]):
         answer = self.client.post(self.path, self._body([self._harmless]))
         if answer.status in ABSENT:
             raise ModelError(
-                f"{self.client.base_url}/{self.path} answers {answer.detail}.",
+                f"{self.client.base_url}/{self.path} returned an error: {answer.detail}.",
                 "Check the URL and the model name. Responses received so far are saved.",
             )
         return answer

@@ -116,8 +116,9 @@ class LlmJudge(ServiceClassifier[Question]):
         if not options.model or not url:
             lacking = "model" if not options.model else "url"
             raise UsageError(
-                f"The classifier 'llm-judge' requires {lacking}=.",
-                "Use llm-judge?model=NAME&url=http://localhost:8000/v1 (any server with OpenAI's chat API).",
+                f"The classifier 'llm-judge' requires the option {lacking}.",
+                "For example: llm-judge?model=NAME&url=http://localhost:8000/v1 (any server with OpenAI's chat "
+                "API).",
             )
         self.labels, self.reads_context = self.rubric.labels, options.context
         self.model, self.revision = options.model, options.revision

@@ -116,9 +116,12 @@ class Perspective(ServiceClassifier[str]):
         if self.is_google and (strange := [name for name in self.labels if name not in known]):
             raise unknown_name("Perspective attribute", strange[0], known)
         if self.decides not in self.labels:
-            raise unknown_name("attribute that decides", options.decides, self.labels)
+            raise unknown_name("attribute in the option decides", options.decides, self.labels)
         if not 0 <= self.threshold <= 1:
-            raise UsageError(f"The threshold of perspective must be between 0 and 1, got {self.threshold}.")
+            raise UsageError(
+                f"The threshold of the classifier 'perspective' must be from 0 to 1, got {self.threshold}.",
+                "For example: perspective?threshold=0.5",
+            )
         unlimited = replace(options, per_minute=options.per_minute or None)
         client = unlimited.client(
             url, needs_key=self.is_google, key_variable="PERSPECTIVE_API_KEY", header=options.key_header

@@ -154,7 +154,10 @@ def _rubric(content: dict[str, Any], file: Path) -> Rubric:
     made = [_choice(entry, f"{file}, choice {i}", expected) for i, entry in enumerate(choices, 1)]
     folded = [choice.label.casefold() for choice in made]
     if len(set(folded)) < len(folded):
-        raise DataError(f"Two choices of the rubric {file} have the same label.", "Labels must differ.")
+        raise DataError(
+            f"Two choices of the rubric {file} have the same label.",
+            "Give each choice a different label (capitals do not matter).",
+        )
     harmful_from = content.get("harmful_from", 0.5)
     if not _is_share(harmful_from):
         raise DataError(

@@ -39,7 +39,7 @@ def _by_itself(model: Converser, options: DialogueOptions) -> tuple[Telling, dic
         raise Unsupported(
             f"{model.describe().get('name', 'This model')} reads conversation histories directly, so no format can "
             "be chosen.",
-            "Remove the dialogue options.",
+            "Remove the options that begin with dialogue. (such as --set dialogue.format=...).",
         )
     return AsItIs(model), {
         "format": "history",
@@ -110,8 +110,8 @@ def _format(model: Any, options: DialogueOptions, trained: dict[str, Any]) -> tu
     if options.format is not None:
         if asked and options.format != "chat":
             raise UsageError(
-                f"A chat model cannot be combined with the conversation format {options.format}.",
-                "Remove one of the two.",
+                f"The conversation format {options.format} cannot be used with a model that was loaded for chat.",
+                "Remove --chat (for a served model, chat=1 in its URL), or remove dialogue.format.",
             )
         return options.format, "it was asked for"
     if trained.get("format"):
@@ -143,7 +143,7 @@ def _telling(model: TextGenerator, name: FormatName, options: DialogueOptions, l
         raise Unsupported(
             f"truncate and pinned cannot be used with {called} ({type(model).__name__}): its tokens are not known, "
             "so histories cannot be shortened.",
-            "Remove them, or load the weights as a Hugging Face model.",
+            "Remove dialogue.truncate and dialogue.pinned, or load the weights as a Hugging Face model.",
         )
     if name == "chat" and is_a(model, MessageModel):
         if not _asked_as_chat(model):

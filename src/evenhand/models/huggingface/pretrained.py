@@ -117,7 +117,7 @@ def _lineage(folder: Path) -> dict[str, Any] | None:
     )
     if not all(isinstance(part, dict) for part in parts):
         raise DataError(
-            f"{folder / LINEAGE} is not a valid lineage of a trained model.",
+            f"{folder / LINEAGE} is not a valid record of how the model was trained (lineage).",
             "Restore it from a copy, or delete it.",
         )
     base, method, data = parts

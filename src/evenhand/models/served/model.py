@@ -179,7 +179,8 @@ class HttpModel:
         """Do the same as `generate`, with seeds that depend on keys instead of the prompts (see KeyedGenerator)."""
         if len(keys) != len(prompts):
             raise UsageError(
-                f"{len(prompts)} prompts, but {len(keys)} keys.", "Give one key for each prompt."
+                f"keys must contain one key for each prompt, got {len(keys)} keys for {len(prompts)} prompts.",
+                "Give one text per prompt: its random numbers depend on it.",
             )
         return self._request_texts(prompts, [None] * len(prompts), keys, decoding)
 
@@ -351,13 +352,15 @@ def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
     if options is not None:
         if named != HttpOptions():
             raise UsageError(
-                f"{name!r} contains options, and options were also given separately.",
-                "Give all options in one place.",
+                f"The URL {name!r} contains options, and the argument `options` was given, too.",
+                "Give all options in the URL, or all of them in `options`.",
             )
         if not isinstance(options, HttpOptions):
             raise UsageError(
-                f"A served model requires HttpOptions, got {type(options).__name__}.",
-                "Create them with evenhand.models.served.model.HttpOptions(...), or remove them.",
+                f"The argument `options` of the served model {name!r} must be of type HttpOptions, got "
+                f"{type(options).__name__}.",
+                "Pass options=evenhand.models.served.model.HttpOptions(...), or write the options into the URL "
+                "(http://host:port/v1#NAME?chat=1) and remove `options`.",
             )
     return HttpModel(base_url, model, options or named)
 

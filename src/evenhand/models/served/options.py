@@ -63,11 +63,15 @@ class HttpOptions:
 
     def __post_init__(self) -> None:
         if self.system is not None and not self.chat:
-            raise UsageError("`system` requires chat.", "Add chat=1, or remove `system`.")
+            raise UsageError(
+                "The option system (a system message) of a served model requires chat mode.",
+                "Add chat=1 after the model name (http://host:port/v1#NAME?chat=1&system=...), or remove system.",
+            )
         if self.start and self.chat:
             raise UsageError(
-                "`start` is for likelihoods, which are not available in chat mode.",
-                "Remove `start`, or chat=1.",
+                "The options start and chat=1 cannot be combined: start is used for likelihoods, which a served "
+                "model does not compute in chat mode.",
+                "Remove one of them from the URL of the model.",
             )
         check_allow_longer(self.allow_longer)
 
@@ -131,7 +135,10 @@ def api_key(
     """
     if options.key:
         if not environment.get(options.key):
-            raise UsageError(f"The environment variable {options.key} is not set.", "Set it to the API key.")
+            raise UsageError(
+                f"The environment variable {options.key}, which the option key of the served model names, is not set.",
+                f"Set it to the API key: export {options.key}=...",
+            )
         return environment[options.key], options.key
     host = address_parts(base_url).hostname or ""
     openai = host == "openai.com" or host.endswith(".openai.com")

@@ -124,7 +124,7 @@ class ServedModel:
                 "/chat/completions": "plain completions, do not add chat=1",
             }
             raise ModelError(
-                f"{self.client.base_url}{path} answered {answer.detail} for the model {self.model!r}.",
+                f"{self.client.base_url}{path} returned an error for the model {self.model!r}: {answer.detail}.",
                 "Check the model name and the end of the URL (usually /v1). If the server supports only "
                 f"{others.get(path, 'the other API')} to the model name.",
             )

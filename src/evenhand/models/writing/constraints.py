@@ -98,8 +98,8 @@ class Constraints:
             raise Unsupported(
                 f"The generation settings of {type(model).__name__} contain {' and '.join(self.refused)}, which "
                 "evenhand does not support. Its texts would not be those that its authors intend.",
-                "Remove the setting from its generation_config.json if it is not needed, or generate the texts "
-                "elsewhere and measure them as a file.",
+                "Remove the setting from its generation_config.json if it is not needed, or generate the texts with "
+                "another program and measure them: evenhand measure FILE",
             )
 
     def __bool__(self) -> bool:

@@ -26,7 +26,8 @@ class Prompts:
         """
         if len(keys) != len(self.ids):
             raise UsageError(
-                f"{len(self.ids)} prompts, but {len(keys)} keys.", "Give one key for each prompt."
+                f"keys must contain one key for each prompt, got {len(keys)} keys for {len(self.ids)} prompts.",
+                "Give one text per prompt: its random numbers depend on it.",
             )
         return replace(self, texts=keys)
 
@@ -109,7 +110,10 @@ def prompts_of_ids(
     [None, <ResponseError.EMPTY_TEXT: 'empty_text'>]
     """
     if len(keys) != len(ids):
-        raise UsageError(f"{len(ids)} prompts, but {len(keys)} keys.", "Give one key for each prompt.")
+        raise UsageError(
+            f"keys must contain one key for each prompt, got {len(keys)} keys for {len(ids)} prompts.",
+            "Give one text per prompt: its random numbers depend on it.",
+        )
     rows: list[list[int]] = []
     errors: list[ResponseError | None] = []
     details: list[str | None] = []

@@ -133,7 +133,7 @@ class Ways:
         raise Unsupported(
             f"{type(model).__name__} cannot generate text here: it continues a text differently from how it scores "
             f"it ({'; '.join(self.rejected)}).",
-            "Generate its texts elsewhere and measure them as a file.",
+            "Generate its texts with another program, and measure them: evenhand measure FILE",
         )
 
 

@@ -74,8 +74,8 @@ class NumpyModel:
     def __init__(self, folder: Path, name: str, options: CausalOptions | None = None):
         if options is not None and not isinstance(options, CausalOptions):
             raise UsageError(
-                f"{name} requires scoring options of type CausalOptions, got {type(options).__name__}.",
-                "Create them with evenhand.models.huggingface.CausalOptions(...), or remove them.",
+                f"The argument `options` of {name} must be of type CausalOptions, got {type(options).__name__}.",
+                "Pass options=evenhand.models.huggingface.CausalOptions(...), or remove `options`.",
             )
         self.folder, self.name, self.options = folder, name, options or CausalOptions()
         self.network, self.tokenizer = Network.load(folder), SmallTokenizer(folder)
