@@ -67,9 +67,9 @@ def test_an_unknown_axis_comes_with_a_suggestion() -> None:
 
 
 def test_empty_selections_are_usage_errors() -> None:
-    with pytest.raises(UsageError, match="None of the 68 prompts"):
+    with pytest.raises(UsageError, match="none of the 68 prompts"):
         toy().filter_axes([])
-    with pytest.raises(UsageError, match="None of the"):
+    with pytest.raises(UsageError, match="none of the"):
         toy().filter(pl.col("half") == 7)
     with pytest.raises(UsageError, match="at least 1 prompt, got n=0"):
         toy().sample(0)

@@ -36,9 +36,10 @@ AXIS_OF = {group: axis for axis, groups in IDENTITIES.items() for group in group
 def _build(folders: Mapping[str, Path]) -> PromptSet:
     if NAME not in folders:
         raise DatasetMissing(
-            "AdvPromptSet is made from two Kaggle downloads that may not be redistributed.",
-            f"{HINT}\nThen name the folder that contains both: --set data.{NAME}=FOLDER, and with --set "
-            f"data.{METADATA_NAME}=FOLDER that of {METADATA[0]} (without it all extracted pieces are taken).",
+            "AdvPromptSet is not installed. It is made from two Kaggle data sets that evenhand may not redistribute.",
+            f"{HINT}\nThen give the folder that contains both downloads: --set data.{NAME}=FOLDER. To use only "
+            f"the published selection of their texts, also give the folder with {METADATA[0]}: --set "
+            f"data.{METADATA_NAME}=FOLDER.",
         )
     return load_advpromptset(folders[NAME], folders.get(METADATA_NAME))
 
@@ -55,7 +56,7 @@ def by_identity(prompts: pl.DataFrame) -> pl.DataFrame:
     identities = [group for group in AXIS_OF if group in prompts.columns]
     if not identities:
         raise DataError(
-            "The prompts have no columns that name the groups they are about.",
+            "The prompts have no columns that state which groups they are about.",
             f"Give columns axis and group, or columns of 1 and 0 such as {', '.join(list(AXIS_OF)[:4])}.",
         )
     mentioned = [pl.when(pl.col(group).cast(pl.Float64) == 1).then(pl.lit(group)) for group in identities]

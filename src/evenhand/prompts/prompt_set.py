@@ -301,8 +301,8 @@ class PromptSet:
     def _with_rows(self, frame: pl.DataFrame, described: str) -> "PromptSet":
         if frame.is_empty():
             raise UsageError(
-                f"None of the {len(self):,} prompts of '{self.card.name}' matches {described}.",
-                "Select more.",
+                f"No prompt is left: none of the {len(self):,} prompts of '{self.card.name}' matches {described}.",
+                "Widen the selection, for example with more axes or a larger sample.",
             )
         return replace(self, frame=frame)
 

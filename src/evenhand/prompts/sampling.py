@@ -191,7 +191,8 @@ def crossed_rows(
         raise UsageError(
             f"A sample of {n} prompts is too small: prompts are sampled in blocks with the same {' and '.join(cross)}, "
             f"and the first block of '{blocks['per'][0]}' has {blocks['size'][0]} prompts.",
-            "Raise the limit, or select fewer axes.",
+            f"Sample at least {blocks['size'][0]} prompts (in an audit: --limit {blocks['size'][0]}), or select fewer "
+            "axes.",
         )
     kept = blocks.filter(fits).select("per", *(f"{column}_rank" for column in columns))
     return codes.join(kept, on=kept.columns, how="semi")["row"].sort().to_numpy()

@@ -104,7 +104,7 @@ def test_a_comment_counts_for_every_identity_it_mentions() -> None:
     sizes = dict(about.group_by("group").len().rows())
     assert sizes == {"female": 8, "asian": 8, "white": 8}  # male is null where not marked, and 1 nowhere else
     assert dict(about.select("group", "axis").unique().rows())["asian"] == "race_ethnicity"
-    with pytest.raises(DataError, match="have no columns that name the groups"):
+    with pytest.raises(DataError, match="have no columns that state which groups"):
         by_identity(pl.DataFrame({"prompt_id": ["a"]}))
 
 

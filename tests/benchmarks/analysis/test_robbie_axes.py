@@ -127,7 +127,7 @@ def test_groups_nobody_judged_do_not_count_and_other_benchmarks_stay_out() -> No
 
 
 def test_tables_of_others_are_refused() -> None:
-    with pytest.raises(DataError, match="None of the tables"):
+    with pytest.raises(DataError, match="None of the given tables"):
         robbie_axes({"stereoset": table({"age": [True]})})
     with pytest.raises(DataError, match="has no column fails"):
         robbie_axes({"bold": table({"age": [True]}).drop("fails")})

@@ -25,9 +25,9 @@ def test_groups_of_too_few_prompts_are_told_before_anything_is_asked(tmp_path: P
     path = tmp_path / "mine.txt"
     path.write_text("She left.\nIt rained.\n")
     prompts = from_file(path, ["gender"])
-    assert "mentions nobody" in prompts.notes[0]
+    assert "mentions no group" in prompts.notes[0]
     assert prompts.notes[1:] == (
-        "gender: women, men cannot be measured: 10 prompts about each are needed, and at most 1 are there.",
+        "gender: women, men cannot be measured: each group needs 10 prompts, but has at most 1.",
     )
 
 

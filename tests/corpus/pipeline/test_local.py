@@ -55,7 +55,7 @@ def test_a_rank_whose_process_is_killed_is_counted_anew(tmp_path: Path) -> None:
     done = list(run_in_processes(partial(dies_once, tmp_path), [0, 1], 2, reads, notes.append))
     assert sorted(one.rank for one in done) == [0, 1]
     assert notes == [
-        "The process that counted rank 1 was ended by signal 9 (SIGKILL); the rank is counted again."
+        "The process that counted rank 1 was ended by signal 9 (SIGKILL); this rank is counted again."
     ]
 
 

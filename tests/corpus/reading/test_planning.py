@@ -82,7 +82,7 @@ def test_folders_patterns_and_files_are_found(tmp_path: Path) -> None:
     assert any("left out 2 files of other types: " in note and ".md (1)" in note for note in found.notes)
     write(tmp_path, "mixed/a.jsonl", "mixed/b.jsonl", "mixed/c.txt")
     assert any("jsonl (2), text (1)" in note for note in survey([str(tmp_path / "mixed")]).notes)
-    assert any("1 file without content" in note for note in found.notes)
+    assert any("empty files, which have no documents: 1 file" in note for note in found.notes)
 
     def names(pattern: str) -> list[str]:
         return [piece.name for piece in pieces([str(tmp_path / pattern)])]
@@ -129,10 +129,10 @@ def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "void.jsonl").write_bytes(b"")
     cases = {
         "none.jsonl": "File or folder not found",
-        "none/*.jsonl": "There are no files",
+        "none/*.jsonl": "No file found",
         "empty": "contains no files",
         "c": r"unknown file types: \.\w+ \(1\), \.\w+ \(1\)",
-        "void.jsonl": "1 file without content",
+        "void.jsonl": r"all files are empty \(1 file\)",
     }
     for name, told in cases.items():
         with pytest.raises((DataError, UsageError), match=told):
@@ -140,9 +140,9 @@ def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No source"):
         pieces([])
     assert [piece.kind for piece in pieces([str(tmp_path / "c" / "a.md")], kind="text")] == ["text/line"]
-    with pytest.raises(UsageError, match="Unknown unit of documents: 'lines'"):
+    with pytest.raises(UsageError, match="Unknown value of `--documents`: 'lines'"):
         pieces([str(tmp_path / "c" / "a.md")], kind="text", documents="lines")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="Unknown kind of file"):
+    with pytest.raises(UsageError, match="Unknown file format"):
         pieces([str(tmp_path / "c" / "a.md")], kind="markdown")
 
 

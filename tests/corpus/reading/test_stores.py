@@ -57,7 +57,7 @@ def test_buckets_are_read_as_folders_are(bucket: str, read: Read) -> None:
 
 def test_what_is_not_there_is_said(bucket: str, read: Read) -> None:
     for source in (f"{bucket}/none.jsonl", "s3://nobody/a.jsonl", f"{bucket}/none/*.parquet"):
-        with pytest.raises(DataError, match=r"was not found|There are no files"):
+        with pytest.raises(DataError, match=r"was not found|No file found"):
             read(source)
     with pytest.raises(DataError, match="Found: text"):
         read(f"{bucket}/a.jsonl", column="body")

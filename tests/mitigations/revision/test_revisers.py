@@ -135,7 +135,7 @@ def test_answers_that_repeat_or_say_nothing_are_left_out() -> None:
 
 def test_revisers_that_cannot_be() -> None:
     writer = writes(lambda prompt, sample: "x")
-    with pytest.raises(UsageError, match=r"has no \{instruction\}"):
+    with pytest.raises(UsageError, match=r"must contain \{instruction\}"):
         ModelReviser(writer, renderings=("Reword it.",))
     with pytest.raises(UsageError, match="The reviser's decoding settings are deterministic, so"):
         ModelReviser(writer, decoding=replace(ModelReviser(writer).decoding, temperature=None, top_p=None))

@@ -129,7 +129,7 @@ def test_draws_behind_mitigations_are_those_without_so_that_pairs_are_pairs() ->
         assert text_generator(mitigated(model, chain)).generate(PROMPTS, drawn).texts == plain
     keyed = generate_keyed(mitigated(model, [front]), PROMPTS, ["the man is"] * len(PROMPTS), drawn).texts
     assert keyed == plain[: drawn.samples] * len(PROMPTS)
-    with pytest.raises(UsageError, match="6 prompts, but 1 keys"):
+    with pytest.raises(UsageError, match="got 1 keys for 6 prompts"):
         generate_keyed(model, PROMPTS, ["the man is"], drawn)
 
 

@@ -82,7 +82,7 @@ def test_tensors_that_are_none_of_a_training_are_refused(
 def test_a_checkpoint_beyond_the_last_step_is_refused(checkpoint: Any, tmp_path: Path) -> None:
     tensors, counters = checkpoint
     save_file(tensors, tmp_path / CHECKPOINT, {"evenhand": json.dumps({**counters, "step": 10**9})})
-    with pytest.raises(DataError, match="is of step 1,000,000,000 of 8"):
+    with pytest.raises(DataError, match="has an impossible step: 1,000,000,000 of 8"):
         trained(tmp_path)
 
 

@@ -324,7 +324,7 @@ def test_examples_of_the_users_own(tmp_path: Path) -> None:
         path.write_text(content)
         with pytest.raises(DataError, match=message):
             read_examples(path)
-    with pytest.raises(DataError, match=r"finds none among the 1 examples .negative of g"):
+    with pytest.raises(DataError, match=r"none of the 1 examples is one .labels found: negative of g"):
         chosen_examples([Example("", "x", "g", "negative")], Objective())
 
 

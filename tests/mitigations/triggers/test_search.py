@@ -369,9 +369,9 @@ def test_what_cannot_be_searched_is_refused_with_what_works(
     for model in (load_puppet("puppet/random"), Prefix("Be kind.")(taught)):
         with pytest.raises(Unsupported, match="as_text=true"):
             search_triggers(model, examples)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="finds none among the 0 examples"):
+    with pytest.raises(DataError, match="none of the 0 examples is one"):
         search_triggers(taught, [])
-    with pytest.raises(DataError, match="needs responses to make unlikely"):
+    with pytest.raises(DataError, match="needs responses that the trigger makes less likely"):
         search_triggers(taught, [e for e in examples if e.label == "positive"])
     long = Example("The man " + "is " * 20, "kind.", "man", "positive")
     with pytest.raises(DataError, match=r"1 examples are too long: 3. tokens.*at most 24"):

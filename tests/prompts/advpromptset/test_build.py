@@ -304,7 +304,7 @@ def test_options(jigsaw: Path, tmp_path: Path) -> None:
         build_sentences("advpromptset", out)
     with pytest.raises(UsageError, match="no versions"):
         build_sentences("advpromptset", out, source=jigsaw, style="csv")
-    with pytest.raises(UsageError, match="These options are for advpromptset only, not for evenhand: size"):
+    with pytest.raises(UsageError, match="size: only advpromptset has these options, not evenhand"):
         build_sentences("evenhand", out, advpromptset={"size": 3})
     with pytest.raises(UsageError, match=r"ends in \.jsonl"):
         build_advpromptset(jigsaw, tmp_path / "set.csv", Near())

@@ -89,7 +89,9 @@ def test_from_dumps_to_pairs(teams: Path) -> None:
     assert built.counts["annotated"] == 30
     assert built.counts["pairs"] == 19 and (built.counts["train"], built.counts["held_out"]) == (11, 8)
     assert (built.counts["valid"], built.counts["test"]) == (4, 4)
-    assert built.warnings == ("Labels that are neither 1 nor 0 are ignored: 'unclear' (1).",)
+    assert built.warnings == (
+        "Labels of the annotation table that are neither 1 nor 0 were ignored: 'unclear' (1).",
+    )
     texts = teams / "out" / "text_files" / "teams"
     train = (texts / "teams_bias_manual_lowercase_train.txt").read_text().splitlines()
     assert (texts / "teams_bias_manual_train.txt").read_text().splitlines() == [

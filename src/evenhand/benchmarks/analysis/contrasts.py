@@ -97,7 +97,7 @@ def _tested(
     if found.smallest_p > level:
         return replace(
             row,
-            obstacle=f"With {count} {by}s, p cannot be smaller than {found.smallest_p:.2g}, and {level:.2g} is "
+            obstacle=f"With only {count} {by}s, p cannot be smaller than {found.smallest_p:.2g}, and {level:.2g} is "
             "required.",
         )
     if not differences.any():

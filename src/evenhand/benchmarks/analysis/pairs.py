@@ -57,13 +57,13 @@ def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
     roles = set(frame["role"].unique().to_list())
     if roles - {"more", "less"}:
         raise DataError(
-            f"The column role must contain only more and less, found {', '.join(sorted(map(str, roles)))}.",
-            "Write more for the stereotyped sentence of a pair, and less for the other one.",
+            f"The column role must contain only the words more and less, found {', '.join(sorted(map(str, roles)))}.",
+            "In each pair, write the word more for the stereotyped sentence and the word less for the other sentence.",
         )
     if frame.select("pair_id", "role").is_duplicated().any():
         raise DataError(
             "The column role has the same value twice for one pair_id.",
-            "Each pair_id needs one row with more and one with less.",
+            "Each pair_id needs one row with the role more and one row with the role less.",
         )
     if not {"sent_more", "sent_less"} <= set(frame.columns) and "text" in frame.columns:
         sides_of = [

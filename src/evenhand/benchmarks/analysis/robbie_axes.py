@@ -49,8 +49,9 @@ def robbie_axes(groups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     known = [name for name in DATASETS if name in groups]
     if not known:
         raise DataError(
-            "None of the tables is of a benchmark of ROBBIE.",
-            f"Give a dict with the name of the benchmark for each table: {', '.join(DATASETS)}.",
+            "None of the given tables belongs to a data set of ROBBIE.",
+            "Give a dict that maps the name of a benchmark to its table. ROBBIE's benchmarks: "
+            f"{', '.join(DATASETS)}.",
         )
     parts = []
     for name in known:

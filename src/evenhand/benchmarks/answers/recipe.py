@@ -272,8 +272,8 @@ def _inside(
 
 def _no_prompts(folders: Mapping[str, Path]) -> "PromptSet":
     raise UsageError(
-        "The benchmark answers measures responses that you already have. It has no prompts for a model.",
-        "Use evenhand measure FILE, or give your own prompts: --prompts FILE.",
+        "The benchmark 'answers' has no prompts for a model: it measures responses that you already have.",
+        "To measure a file of responses: evenhand measure FILE. To ask a model your own prompts: --prompts FILE.",
     )
 
 

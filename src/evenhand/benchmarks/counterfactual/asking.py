@@ -14,14 +14,17 @@ REVIEWED = "reviewed"
 LEAST = 10
 """Minimum number of the user's prompts about a group. Groups with fewer are not compared."""
 HINT = (
-    "Give your own: --prompts MINE.csv --counterfactual gender,religion,name. In the column `text` people are "
-    "mentioned, or slots are filled for every group: Write a reference for {name}."
+    "For example: --prompts MINE.csv --counterfactual gender,religion,name. Each prompt in the column `text` must "
+    "mention a person, or contain a slot that evenhand fills for each group, such as {name} in: Write a reference "
+    "for {name}."
 )
 
 
 def built(folders: Mapping[str, Path]) -> PromptSet:
     """Raise UsageError, because the benchmark has no published prompts; the hint names the options to give."""
-    raise UsageError("The benchmark counterfactual requires your own prompts, but none were given.", HINT)
+    raise UsageError(
+        "The benchmark 'counterfactual' requires your own prompts (`--prompts`), but none were given.", HINT
+    )
 
 
 def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
@@ -32,7 +35,8 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
     """
     if not axes:
         raise UsageError(
-            "The benchmark counterfactual requires `--counterfactual`: the axes whose groups are asked about.",
+            "The benchmark 'counterfactual' requires `--counterfactual`: the axes on which your prompts are "
+            "rewritten for other groups.",
             "For example: --counterfactual gender,religion,name. Or, for an edited file of `evenhand data build "
             f"counterfactuals`: --counterfactual {REVIEWED}.",
         )
@@ -75,8 +79,7 @@ def seldom(frame: pl.DataFrame) -> list[str]:
     few = by_group(frame).filter(pl.col("prompts") < LEAST)
     told = few.group_by("axis", maintain_order=True).agg("group", pl.col("prompts").max())
     return [
-        f"{axis}: {', '.join(groups)} cannot be measured: {LEAST} prompts about each are needed, and at most {most} "
-        "are there."
+        f"{axis}: {', '.join(groups)} cannot be measured: each group needs {LEAST} prompts, but has at most {most}."
         for axis, groups, most in told.rows()
     ]
 

@@ -53,8 +53,7 @@ def run_in_processes(
                     if worker.rank is not None:
                         left.append(worker.rank)
                         note(
-                            f"The process that counted rank {worker.rank} {worker.end()}; the rank is counted "
-                            "again."
+                            f"The process that counted rank {worker.rank} {worker.end()}; this rank is counted again."
                         )
                     if deaths[worker.rank] >= MOST_DEATHS:
                         raise _explain_death(worker, reads)

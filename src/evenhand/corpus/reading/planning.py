@@ -99,7 +99,7 @@ def survey(
     checked: set[tuple[str, str]] = set()
     units: dict[str, tuple[str, str]] = {}
     if documents != "auto" and documents not in _UNIT_TOLD:
-        raise unknown_name("unit of documents", documents, ["auto", *_UNIT_TOLD])
+        raise unknown_name("value of `--documents`", documents, ["auto", *_UNIT_TOLD])
     if not sources:
         raise UsageError("No source was given.", "Give files, folders or patterns: [NAME=]SOURCE ...")
     for given, source in zip(sources, parse_sources(sources), strict=True):
@@ -161,7 +161,7 @@ def _check_once(source: Source, entry: SourceFile, given: str, seen: dict[tuple[
     if (before := seen.get((source.corpus, there))) is not None:
         raise UsageError(
             f"{address} was given twice: by {before} and by {given}. Each of its documents would count twice.",
-            f"Give it once in the corpus {source.corpus!r}.",
+            f"Give each file once in the corpus {source.corpus!r}.",
         )
     seen[source.corpus, there] = given
 
@@ -170,12 +170,13 @@ def _without_empty(files: list[SourceFile], source: Source, notes: list[str]) ->
     empty = [entry for entry in files if entry.file.size == 0 and entry.file.divisible]
     if len(empty) == len(files):
         raise DataError(
-            f"{source.address}: {_files(len(files))} without content, and no other.", "Check the files."
+            f"{source.address}: all files are empty ({_files(len(files))}).",
+            "Check that the path is right and that the files were copied completely.",
         )
     if empty:
         notes.append(
-            f"{source.address}: {_files(len(empty))} without content, such as {empty[0].file.address}: no "
-            "documents."
+            f"{source.address}: empty files, which have no documents: {_files(len(empty))}, such as "
+            f"{empty[0].file.address}."
         )
     return files
 

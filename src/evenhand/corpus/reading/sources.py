@@ -162,12 +162,12 @@ def list_files(source: Source, kind: str | None, notes: list[str]) -> list[Sourc
     UsageError if all files have unknown suffixes.
     """
     if kind is not None and kind not in KIND_BY_ENDING.values():
-        raise unknown_name("kind of file", kind, set(KIND_BY_ENDING.values()))
+        raise unknown_name("file format (`--kind`)", kind, set(KIND_BY_ENDING.values()))
     address = source.address
     folder = _is_folder(address)
     listed = list(_find_matches(address, folder))
     if not listed:
-        where = "The folder contains no files" if folder else "There are no files"
+        where = "The folder contains no files" if folder else "No file found"
         raise DataError(f"{where}: {address}", "Check the path, and put patterns in quotation marks.")
     passed: Counter[str] = Counter()
     odd = []
@@ -189,8 +189,11 @@ def list_files(source: Source, kind: str | None, notes: list[str]) -> list[Sourc
             f"{odd[0]!r}"
         )
         if not files and not passed:
-            raise DataError(f"{told}.", "Rename them, or the folder that they are in.")
-        notes.append(f"{told}: left out. Rename them to count them.")
+            raise DataError(
+                f"{told}. evenhand cannot read such files.",
+                "Rename the files so that their paths, including the names of folders, are valid UTF-8.",
+            )
+        notes.append(f"{told}. These files are left out. To count them, rename them.")
     endings = ", ".join(f"{ending} ({number:,})" for ending, number in passed.most_common(8))
     if not files:
         raise UsageError(

@@ -72,7 +72,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         if name not in ("term", *OPTIONAL) and (near := nearest_names(name, absent, most=1, similarity=0.75)):
             raise DataError(
                 f"{path}: unknown column '{name}'. Did you mean '{near[0]}'?",
-                f"Rename it, or remove it. {FORMAT}",
+                f"Rename the column, or remove it. {FORMAT}",
             )
     columns = {name: text_column(frame, name, path) for name in ("term", *OPTIONAL) if name in frame.columns}
     for number, row in enumerate(pl.DataFrame(columns).iter_rows(named=True), 1):
@@ -91,7 +91,7 @@ def _check_term(term: str, where: str) -> str:
     if not keep_words(bytearray(normalise(term), "utf-8")).strip():
         raise DataError(
             f"{where}: {term!r} contains no letter and no digit, so it cannot be found as a word.",
-            "Remove it.",
+            "Remove this row.",
         )
     if "\n" in normalise(term):
         raise DataError(f"{where}: {term!r} has several lines.", "Write one term in each row.")

@@ -23,7 +23,7 @@ PROBED = (4, 16)
 """Numbers of rows and tokens on which the folded matrix is compared with projected states."""
 CLOSE = 1e-5
 """Largest accepted difference of a logit, relative to the largest absolute logit (or to 1 if that is smaller)."""
-INSTEAD = "Methods that train work there: --method dpo, cda, lmd."
+INSTEAD = "Use another model, or a method that trains this one: --method dpo, --method cda or --method lmd."
 
 
 def fold(model: Any, directions: NDArray[np.float64]) -> float:

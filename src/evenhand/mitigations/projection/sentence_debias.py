@@ -81,7 +81,8 @@ def find_directions(states: Floats, tuples: Ints, components: int) -> tuple[Floa
     if not values[0] > 1e-9:
         raise DataError(
             "Sentences about different groups have the same hidden states, so there is no direction to remove.",
-            "Give texts that contain the groups' words within the tokens that are read (--longest).",
+            "Give texts that name the groups within their first tokens, or read more tokens of each text: --longest "
+            "NUMBER.",
         )
     found = rows[:components]
     largest = found[np.arange(len(found)), np.abs(found).argmax(1)]

@@ -77,7 +77,8 @@ def grouped_sentences(material: Material, by: By, seed: int) -> GroupedSentences
     names, frame_names = tuple(dict.fromkeys(groups)), tuple(dict.fromkeys(frames))
     if len(names) < 2:
         raise DataError(
-            f"{material.bias} has no sentences that differ only in the group.",
+            f"No sentences of {material.bias} differ only in the group that they mention, so this method cannot "
+            "compare groups.",
             "Use --bias evenhand/AXIS, or a bias type or --specification whose words are in the texts. Pairs of "
             "chosen and rejected texts are for --method dpo.",
         )
@@ -85,7 +86,7 @@ def grouped_sentences(material: Material, by: By, seed: int) -> GroupedSentences
         raise DataError(
             f"Only {len(frame_names)} texts of {material.bias} could be rewritten for another group, but at least "
             f"{FEWEST_FRAMES} are required.",
-            "Give more texts that contain its words.",
+            f"Give more texts that contain words of {material.bias}.",
         )
     return GroupedSentences(tuple(texts), _numbers(groups, names), _numbers(frames, frame_names), names)
 

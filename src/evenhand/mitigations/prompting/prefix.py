@@ -96,7 +96,7 @@ class Prefix:
     def specified(self, texts: Sequence[str]) -> "Prefix":
         """Return the same mitigation with another instruction; raise UsageError unless `texts` has one element."""
         if len(texts) != 1:
-            raise UsageError(f"{self.name} accepts one instruction, got {len(texts)}.")
+            raise UsageError(f"{self.name} accepts one instruction, got {len(texts)}.", "Give one text.")
         return Prefix(texts[0], self.delimiter, f"{self.name} (reworded)", self.card)
 
     def parameters(self) -> dict[str, Any]:

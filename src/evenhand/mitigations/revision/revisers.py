@@ -83,13 +83,14 @@ class ModelReviser:
         text_generator(self.model)
         if not self.renderings or not all("{instruction}" in rendering for rendering in self.renderings):
             raise UsageError(
-                "The prompt of a reviser has no {instruction}.",
-                "Mark the place of the instruction to reword.",
+                "ModelReviser: `renderings` must contain at least one request, and each request must contain "
+                "{instruction}.",
+                "In each request, write {instruction} where evenhand inserts the instruction that the model rewords.",
             )
         if self.decoding.is_greedy:
             raise UsageError(
                 "The reviser's decoding settings are deterministic, so it would always write the same text.",
-                "Use a temperature (0.9 is usual).",
+                "Pass decoding=Decoding(temperature=0.9, ...), or another temperature.",
             )
 
     @property

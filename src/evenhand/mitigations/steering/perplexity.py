@@ -138,7 +138,8 @@ def _window_log_probs(
     longest = max(map(len, leads)) + max(map(len, windows))
     if model.longest is not None and longest > model.longest:
         raise UsageError(
-            f"A window behind the longest context has {longest} tokens; the model takes at most {model.longest}.",
+            f"The longest steering context and one window together have {longest} tokens, but the model reads at most "
+            f"{model.longest}.",
             f"Give window={model.longest - max(map(len, leads))} or less.",
         )
     if steering is not None:
@@ -148,7 +149,9 @@ def _window_log_probs(
             groups.add([[*lead, *tokens] for lead in leads], places)
         found, unfit = scores(model.model, model.writer, model.scorer, groups, steering)
         if unfit:
-            raise Unsupported("One window does not fit in memory.", "Give a smaller window.")
+            raise Unsupported(
+                "One window of tokens does not fit in memory.", "Give a smaller window, such as window=512."
+            )
         return [part.astype(np.float64) for part in found]
     lengths = list(map(len, windows))
     is_scored = np.concatenate([np.arange(n) >= first for n, first in zip(lengths, fresh, strict=True)])
@@ -162,6 +165,8 @@ def _window_log_probs(
     )
     flat, lacking = model.scorer.score(sequences)
     if lacking.any():
-        raise Unsupported("One window does not fit in memory.", "Give a smaller window.")
+        raise Unsupported(
+            "One window of tokens does not fit in memory.", "Give a smaller window, such as window=512."
+        )
     parts = np.split(flat.astype(np.float64), np.cumsum(lengths)[:-1])
     return [part[first:] for part, first in zip(parts, fresh, strict=True)]

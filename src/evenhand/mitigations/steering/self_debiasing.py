@@ -79,7 +79,7 @@ class SteeredByPrefixes(ABC):
         texts = self.prefixes
         if isinstance(texts, str):
             if texts not in PREFIXES:
-                raise unknown_name("set of prefixes", texts, PREFIXES)
+                raise unknown_name("value of prefixes", texts, PREFIXES)
             texts = PREFIXES[texts]
         object.__setattr__(self, "prefixes", tuple(texts))
         # raises errors about the prefixes now instead of when a model is known

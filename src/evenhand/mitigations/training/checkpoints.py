@@ -169,7 +169,8 @@ def _read(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
 
 def _damaged_error(path: Path, why: str) -> DataError:
     return DataError(
-        f"The checkpoint {path} cannot be read: {why}.", "Delete it: training then starts from the beginning."
+        f"The checkpoint {path} cannot be read: {why}.",
+        "Delete the checkpoint: training then starts from the beginning.",
     )
 
 

@@ -127,7 +127,7 @@ def read_lineage(folder: Path) -> dict[str, Any] | None:
     hint = "Restore it from a copy, or delete it: the model itself does not need it."
     found = read_json(path, hint, most=MOST_BYTES)
     if not isinstance(found, dict) or not isinstance(found.get("base", {}), dict):
-        raise DataError(f"{path} is not a lineage of a trained model.", hint)
+        raise DataError(f"{path} is not a valid record of how the model was trained (lineage).", hint)
     return found
 
 

@@ -143,7 +143,8 @@ class TermPairs:
         """Return pairs of words, tokenised as after a space. Raises DataError if there are none."""
         if not pairs:
             raise DataError(
-                "There are no pairs of terms.", "Give a specification with counterparts.target_pairs."
+                "The specification of the bias contains no pairs of terms.",
+                "Add pairs to its table [counterparts], under target_pairs.",
             )
 
         def tokens(term: str) -> tuple[int, ...]:
@@ -248,8 +249,10 @@ def check_piece(tokenizer: Any, piece: Piece) -> None:
 
 def _no_pieces(material: Material) -> DataError:
     return DataError(
-        f"No pieces were published for the bias {material.bias!r}.",
-        "Remove the quirk single-pieces (as_published has it, too), or name one of the five published types.",
+        "The quirk single-pieces needs the published lists of byte-pair pieces, which do not exist for the bias "
+        f"{material.bias!r}.",
+        "Remove the quirk single-pieces, and the option as_published, which includes it. Or use one of the five "
+        "published bias types: religion1, religion2, race, gender, orientation.",
     )
 
 

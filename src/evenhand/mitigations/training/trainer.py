@@ -115,7 +115,7 @@ def train(
     (6, True)
     """
     if options.patience is not None and (evaluate is None or watched is None):
-        raise UsageError("patience has no effect without evaluations.", "Remove it.")
+        raise UsageError("patience requires evaluate and watched.", "Add them, or remove patience.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     session = _TrainingSession(
@@ -168,14 +168,14 @@ class _TrainingSession:
                 f"The training in {self.folder}",
                 self.position.decided,
                 as_json(decided),
-                "Use the options that it was started with, or choose another folder.",
+                "Use the options with which the training was started, or choose another folder with -o.",
             )
         self.position.decided = decided
         windows = plan_windows(len(self.examples), self.options, processes)
         if self.position.step > len(windows) or self.position.best_step > self.position.step:
             raise DataError(
-                f"The checkpoint {checkpoint} is of step {self.position.step:,} of {len(windows):,}.",
-                "Delete it: training then starts from the beginning.",
+                f"The checkpoint {checkpoint} has an impossible step: {self.position.step:,} of {len(windows):,}.",
+                "Delete the checkpoint: training then starts from the beginning.",
             )
         self.epoch_steps = math.ceil(len(self.examples) / (self.options.rows_a_step * processes))
         self.curves = CurveWriter(self.folder / CURVES, self.position.step) if self._leads else None

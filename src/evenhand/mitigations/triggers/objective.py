@@ -122,14 +122,14 @@ def chosen_examples(examples: Sequence[Example], objective: Objective) -> tuple[
     Raises DataError if there are none, or none on a side whose weight is not zero.
     """
     used = tuple(example for example in examples if objective.sign(example))
-    for side, weight, word in ((1, objective.alpha, "likely"), (-1, objective.beta, "unlikely")):
+    for side, weight, word in ((1, objective.alpha, "more likely"), (-1, objective.beta, "less likely")):
         if weight and not any(objective.sign(example) == side for example in used):
             held = sorted({f"{example.label} of {example.group or 'no group'}" for example in examples})
             raise DataError(
-                f"Mode {objective.mode} needs responses to make {word}, but finds none among the "
-                f"{len(examples):,} examples"
-                f"{' (' + ', '.join(held[:6]) + ')' if held else ''}.",
-                "Give examples of both kinds, or set the weight of this kind (alpha, beta) to 0.",
+                f"The mode {objective.mode} needs responses that the trigger makes {word}, but none of the "
+                f"{len(examples):,} examples is one{' (labels found: ' + ', '.join(held[:6]) + ')' if held else ''}.",
+                "Give such examples, or set the weight of this part of the objective to 0: "
+                f"{'alpha' if side > 0 else 'beta'}=0.",
             )
     return used
 

@@ -119,7 +119,8 @@ class SearchState:
         if state.task != task:
             raise ResumeRefused(
                 f"{path} belongs to a search with another model, examples, objective or options.",
-                "Use the same ones to resume it, or give another file.",
+                "To resume that search, use its model, examples, objective and options. For a new search, give "
+                "another file.",
             )
         return state
 

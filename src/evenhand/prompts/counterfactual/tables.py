@@ -95,7 +95,8 @@ def counterfactuals(
     require_columns(frame, [column], where, TEXTS_FORMAT)
     if present := [name for name in ADDED if name in frame.columns]:
         raise DataError(
-            f"{where} already has a column {present[0]!r}.", "Rename it, so that it is not overwritten."
+            f"{where} already has a column {present[0]!r}, a name that the result uses for its own column.",
+            "Rename your column.",
         )
     originals = text_column(frame, column, where).to_list()
     if originals and not any(text and text.strip() for text in originals):

@@ -375,7 +375,7 @@ def pair_terms(pairs: Iterable[tuple[str, str]]) -> list[Term]:
             plurals.append(Term(pluralise(old), Target(pluralise(new)), "pair", uses.anything))
         if old.lower() in made and made[old.lower()].target != term.target:
             raise UsageError(
-                f"{old!r} has two counterparts, {made[old.lower()].target.word!r} and {new!r}.", "Keep one."
+                f"{old!r} has two counterparts, {made[old.lower()].target.word!r} and {new!r}.", "Remove one."
             )
         made[old.lower()] = term
     for term in plurals:

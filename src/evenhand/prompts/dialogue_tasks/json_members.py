@@ -104,7 +104,9 @@ class _JsonReader:
             read *= 2
 
     def truncated_error(self) -> DataError:
-        return self.wrong("it ends within the object, or is no JSON there; it may be incomplete")
+        return self.wrong(
+            "it ends within the object, or is not valid JSON at that position; it may be incomplete"
+        )
 
     def more(self) -> None:
         piece = self.handle.read(PIECE)

@@ -106,7 +106,10 @@ def in_turns(openers: pl.DataFrame, strata: Sequence[str], n: int | None, seed: 
     UsageError if n is below 1.
     """
     if openers.is_empty():
-        raise DataError("No name is left to open a conversation with.", "Select more names.")
+        raise DataError(
+            "The table of names is empty, so there is no name to open a conversation with.",
+            "Give a table with at least one name.",
+        )
     if n is not None and n < 1:
         raise UsageError(f"n must be at least 1 conversation, got {n}.")
     size = openers.height if n is None else n

@@ -41,17 +41,27 @@ def sheets(path: Path) -> Iterator[list[list[str]]]:
             for part in parts:
                 yield _rows(_part(archive, part, path), texts)
     except (*BROKEN, ElementTree.ParseError, ValueError, IndexError, RuntimeError) as error:
-        raise DataError(f"{path} is not a workbook that can be read: {error}.", "Save it as CSV.") from error
+        raise DataError(
+            f"{path} is not a workbook that can be read: {error}.", "Save the table as CSV."
+        ) from error
 
 
 def _part(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element:
     if archive.getinfo(name).file_size > MOST_BYTES:
-        raise DataError(f"{path}: {name} unpacks to more than {MOST_BYTES >> 20} MiB.", "Save it as CSV.")
+        raise DataError(
+            f"{path}: the part {name} of this workbook unpacks to more than {MOST_BYTES >> 20} MiB.",
+            "Save the table as CSV.",
+        )
     content = archive.read(name)
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise DataError(f"{path}: {name} contains XML entities, which are not supported.", "Save it as CSV.")
+        raise DataError(
+            f"{path}: the part {name} of this workbook contains XML entities, which are not supported.",
+            "Save the table as CSV.",
+        )
     if b"\0" in content:  # in UTF-16, the search for entities would find nothing
-        raise DataError(f"{path}: {name} is not in UTF-8.", "Save it as CSV.")
+        raise DataError(
+            f"{path}: the part {name} of this workbook is not in UTF-8.", "Save the table as CSV."
+        )
     return ElementTree.fromstring(content)
 
 

@@ -219,7 +219,7 @@ def _check_heading(path: Path, content: str | None, mark: str) -> None:
         where = [str(place) for place, name in enumerate(names, 1) if name.strip() == twice]
         raise DataError(
             f"{path}, line 1: the column {twice!r} occurs {heading[twice]} times (columns {', '.join(where[:6])}).",
-            "Rename them, or remove all but one.",
+            "Rename these columns, or remove all but one.",
         )
 
 

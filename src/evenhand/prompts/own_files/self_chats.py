@@ -102,7 +102,7 @@ def _check(frame: pl.DataFrame, path: Source) -> None:
         row = int(strange[0])
         raise DataError(
             f"{path}, row {row + 1}: 'speaker' must be A (who opens) or B, got {frame['speaker'][row]!r}.",
-            "Rename the speakers.",
+            "In the column speaker, write A for the speaker who opens the conversation, and B for the one who replies.",
         )
     twice = (~frame.select(pl.struct("conversation", "turn").is_first_distinct()).to_series()).arg_true()
     if len(twice):

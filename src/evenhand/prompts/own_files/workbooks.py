@@ -56,10 +56,11 @@ def _check_heading(path: Path, names: list[str]) -> None:
         )
     if "" in names:
         raise DataError(
-            f"{path}, line 1: column {names.index('') + 1} has no name.", "Name it, or delete the column."
+            f"{path}, line 1: column {names.index('') + 1} has no name.",
+            "Give the column a name in the first row, or delete it.",
         )
     if twice := next((name for name, times in Counter(names).items() if times > 1), None):
         raise DataError(
             f"{path}, line 1: the column {twice!r} occurs {names.count(twice)} times.",
-            "Rename them, or remove all but one.",
+            "Rename these columns, or remove all but one.",
         )

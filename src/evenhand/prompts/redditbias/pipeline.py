@@ -254,7 +254,7 @@ def _pairs(
     left_out = labels.filter(pl.col("taken_as").is_null() & (pl.col("label") != ""))
     if left_out.height:
         words = ", ".join(f"{label!r} ({count:,})" for _, label, count, _ in left_out.head(5).rows())
-        warnings.append(f"Labels that are neither 1 nor 0 are ignored: {words}.")
+        warnings.append(f"Labels of the annotation table that are neither 1 nor 0 were ignored: {words}.")
     pairs = stages.frame(
         "pairs.parquet",
         key,

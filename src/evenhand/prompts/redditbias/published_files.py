@@ -89,8 +89,9 @@ def _inside(folder: Path, *parts: str) -> Path:
     path = folder.joinpath(*parts)
     if any(Path(part).name != part for part in parts) or "\0" in str(path):
         raise UsageError(
-            f"{'/'.join(parts)!r} is not a file inside {folder}.",
-            "Use a bias and groups whose names contain no / or \\.",
+            f"Cannot write the file {'/'.join(parts)!r} in {folder}: the name of the bias or of a group, which is a "
+            "part of this path, contains a slash, a backslash or another character that is not allowed in file names.",
+            "In the specification of the bias, use names without / and \\ for `bias`, `minoritised` and `dominant`.",
         )
     return path
 

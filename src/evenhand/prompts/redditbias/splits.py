@@ -30,7 +30,8 @@ def draw_split(
     first = int(np.floor(n * share))
     if not 0 < first < n:
         raise DataError(
-            f"{n:,} rows cannot be split at a share of {share:g}: one part would be empty.", "Give more rows."
+            f"{n:,} rows cannot be split at a share of {share:g}: one part would be empty.",
+            "Give a table with more rows.",
         )
     # the published code uses this generator; a newer one would give other numbers
     generator = np.random.RandomState(seed)

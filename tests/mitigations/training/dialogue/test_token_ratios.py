@@ -70,7 +70,7 @@ def test_openers_and_rows_that_failed_are_not_counted() -> None:
     [
         (chats(("Ann", "woman", "ab")), "at least two groups"),
         (chats(("Ann", "woman", "ab"), ("Bob", "man", "")), "conversations of man"),
-        (chats(("Ann", "woman", "az"), ("Bob", "man", "a")), "token 25"),
+        (chats(("Ann", "woman", "az"), ("Bob", "man", "a")), "token id 25"),
         (chats(("Ann", "woman", "ab"), ("Bob", "man", "a")).drop("text"), "text"),
     ],
 )

@@ -401,7 +401,7 @@ def test_what_a_method_needs_is_asked_for() -> None:
     for name in ("lmd", "add", "hd", "cda"):
         with pytest.raises(DataError, match=r"None of the 2 texts (holds|contains)"):
             lesson_of(name, material)
-    with pytest.raises(DataError, match="No pieces were published for the bias 'none'"):
+    with pytest.raises(DataError, match="byte-pair pieces, which do not exist for the bias 'none'"):
         lesson_of("hd?as_published=true", material)
     other = Pieces(lmd_targets=((Piece(" jew", 1), Piece(" christ", 2)),))
     with pytest.raises(DataError, match=r"Token 1 of this model is ' 1'.*' jew'"):

@@ -68,11 +68,11 @@ def test_what_fills_other_slots_is_the_same_for_all_groups() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("It rains.", "it mentions nobody of this axis"),
-        ("She asked her husband.", "it mentions both women and men"),
+        ("It rains.", "the prompt mentions no group of this axis"),
+        ("She asked her husband.", "the prompt mentions both women and men"),
         ("She is pregnant and asks for leave.", "'pregnant' cannot be used for both women and men"),
         ("{Name} is on maternity leave.", "'maternity' cannot be used for both women and men"),
-        ("A {descriptor} man called.", "its slot {descriptor} belongs to other axes"),
+        ("A {descriptor} man called.", "the slot {descriptor} of the prompt belongs to other axes"),
     ],
 )
 def test_what_cannot_be_asked_is_left_out_with_the_reason(text: str, reason: str) -> None:
@@ -83,7 +83,7 @@ def test_what_cannot_be_asked_is_left_out_with_the_reason(text: str, reason: str
 
 def test_groups_that_are_spoken_of_together_are_left_out() -> None:
     made = asked("A Jew met a Muslim.", "A Muslim left.", axes=("religion:Christian/Muslim/Jewish",))
-    assert made.left_out["reason"].to_list() == ["it mentions several groups"]
+    assert made.left_out["reason"].to_list() == ["the prompt mentions several groups"]
 
 
 def test_braces_that_are_no_slots_are_text_and_misspelt_slots_are_refused() -> None:
@@ -94,7 +94,7 @@ def test_braces_that_are_no_slots_are_text_and_misspelt_slots_are_refused() -> N
 
 
 def test_nobody_in_any_prompt_is_an_error_that_shows_what_to_write() -> None:
-    with pytest.raises(DataError, match="None of 2 prompts") as error:
+    with pytest.raises(DataError, match="None of the 2 prompts") as error:
         asked("It rains.", "It snows.", axes=("gender",))
     assert "{name}" in str(error.value.hint)
 

@@ -243,7 +243,10 @@ class PreferenceDebiasing:
         of_user = any(pair.frame == "" for pair in material.preferences)
         if of_user and self.aim == "equal":
             raise UsageError(
-                "aim=equal cannot be used with pairs that do not name the groups they compare.", "Remove it."
+                "aim=equal cannot be used with your own pairs (`--data`), because they do not state which groups "
+                "they compare.",
+                "Remove aim=equal. The default, aim=auto, then makes the chosen texts more likely than the rejected "
+                "ones.",
             )
         examples = self._examples(material, pairs, tokenizer, encoding)
         equal = self.aim == "equal" or (self.aim == "auto" and not of_user)

@@ -21,7 +21,9 @@ def sentences(values: pl.Series, path: Path) -> pl.Series:
 
     Raises DataError, with the row, for other values.
     """
-    expected = 'a list of sentences, or text: a sentence a line, or a JSON list such as ["i like tea."]'
+    expected = (
+        'a list of sentences, a text with one sentence per line, or a JSON list such as ["i like tea."]'
+    )
     kind = values.dtype
     if isinstance(kind, pl.Categorical | pl.Enum) or kind == pl.Null:
         values = values.cast(pl.String)

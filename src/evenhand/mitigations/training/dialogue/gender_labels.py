@@ -87,7 +87,8 @@ class GenderLabels(OnSelfChats):
         judged = [(reply, label) for reply, label in zip(replies, labels, strict=True) if label is not None]
         if not judged:
             raise DataError(
-                f"{self.classifier} labelled none of the {len(replies):,} replies.", "Use another classifier."
+                f"The classifier {self.classifier} labelled none of the {len(replies):,} replies.",
+                "Use another classifier of gender: --method control-gender?classifier=NAME",
             )
         facts = {
             **split_facts(chats),

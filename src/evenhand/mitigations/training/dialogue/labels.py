@@ -38,7 +38,8 @@ def labelled_lesson(
         raise DataError(
             f"All {len(labels):,} replies have the label {next(iter(counts))!r}, so there is nothing to learn."
             if len(counts) == 1
-            else f"No reply has the label {wanted!r}, which the model must be used with.",
+            else f"No reply has the label {wanted!r}, with which the trained model is used, so the model cannot learn "
+            "it.",
             "Use another threshold or quantile (evenhand show METHOD), or more dialogues.",
         )
     check_writable(tokenizer, [STYLE + label for label in counts])

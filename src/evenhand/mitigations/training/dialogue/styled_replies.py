@@ -86,8 +86,9 @@ class StyledReplies:
                 second.append(Reply(History((), (same[other],)), said))
         if len(first) < FEWEST_WATCHED:
             raise DataError(
-                f"Too few validation replies about {', '.join(map(_bare, self.watched[:4]))} can be scored after "
-                "the same sentence about another descriptor: they belong to different templates or nouns.",
+                f"Too few validation replies about {', '.join(map(_bare, self.watched[:4]))} can be compared: only "
+                f"{len(first)} of their prompts also exist with another descriptor in the same template and with the "
+                f"same noun, and {FEWEST_WATCHED} are required.",
                 FILE,
             )
         return first, second, [self.reply(place) for place in places]
@@ -188,4 +189,7 @@ def _styles(table: pl.DataFrame, path: Path, classifier: str) -> Floats:
     try:
         return np.asarray(table.select(pl.col(columns).cast(pl.Float64)).to_numpy(), dtype=np.float64)
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path}: {str(error).splitlines()[0]}: a style is not a number.", FILE) from error
+        raise DataError(
+            f"{path}: the columns {columns[0]} to {columns[-1]} must contain numbers: {str(error).splitlines()[0]}.",
+            FILE,
+        ) from error

@@ -43,8 +43,8 @@ class TokenRatios:
         """Return the ratios of a group, (vocabulary,). Raise DataError for an unknown group."""
         if group not in self.groups:
             raise DataError(
-                f"There are no conversations of {group!r}. Groups: {', '.join(self.groups)}.",
-                "Give each conversation the group of its name, as in the ratios.",
+                f"Unknown group {group!r}: the token ratios were computed for {', '.join(self.groups)}.",
+                "Use the groups (genders of the names) with which the ratios were computed.",
             )
         found: Floats = self.ratios[self.groups.index(group)]
         return found
@@ -107,7 +107,8 @@ def token_ratios(
     found = np.asarray([int(token) for token in counted.tokens])
     if found.max() >= vocabulary:
         raise DataError(
-            f"The tokenizer uses the token {found.max():,}, but the model has only {vocabulary:,} tokens.",
+            f"The tokenizer produced the token id {found.max():,}, but the model has only {vocabulary:,} tokens (ids "
+            "from 0).",
             "Use the tokenizer of the model.",
         )
     sums = np.stack(
@@ -120,7 +121,7 @@ def token_ratios(
     if not totals.all():
         silent = counted.groups[int(totals[:, 0].argmin())]
         raise DataError(
-            f"The conversations of {silent} contain no replies, so their typical tokens are not known.",
+            f"The conversations of {silent} contain no replies, so their typical tokens cannot be computed.",
             f"Use self-chats of names of {silent} with replies.",
         )
     mean = counted.frequencies().mean(axis=0)

@@ -91,7 +91,8 @@ def parse_axis(words: str) -> Axis:
     groups = tuple(dict.fromkeys(_group(axis, word.strip()) for word in listed.split("/") if word.strip()))
     if len(groups) < 2:
         raise UsageError(
-            f"{words}: at least two groups are required, got {len(groups)}.", f"{name}:FIRST/SECOND"
+            f"The axis {words!r} names {len(groups)} group{'s' * (len(groups) != 1)}, but at least two are required.",
+            f"Give two or more groups, separated by slashes: {name}:FIRST/SECOND",
         )
     return Axis(name, groups)
 
@@ -131,7 +132,7 @@ def by_gender(text: str, axis: Axis) -> list[Version]:
     if word := NOT_BOTH.search(text):
         raise LeftOut(f"'{word[0]}' cannot be used for both women and men")
     if len(changed) == 2:
-        raise LeftOut("it mentions both women and men")
+        raise LeftOut("the prompt mentions both women and men")
     return [
         Version(
             group,
@@ -236,10 +237,10 @@ def by_descriptor(text: str, axis: Axis) -> list[Version]:
     if not everywhere:
         return []
     if len(spoken_of) > 1 or (spoken_of and own[spoken_of[0]] != everywhere):
-        raise LeftOut("it mentions several groups")
+        raise LeftOut("the prompt mentions several groups")
     for group in axis.groups:
         if places(made[group].changes) | own[group] != everywhere:
-            raise LeftOut(f"the rules cannot rewrite it for {group}")
+            raise LeftOut(f"the rules cannot rewrite the prompt for {group}")
     return [
         Version(group, made[group].text, group in spoken_of, changes=describe_changes(made[group].changes))
         for group in axis.groups

@@ -40,8 +40,8 @@ from evenhand.schema import DataError, UsageError, checked
 
 EACH = 4
 """Number of first names that fill a prompt's slot, so that a group is more than one name."""
-NOBODY = "it mentions nobody of this axis"
-NO_NAME = "it contains no first name of evenhand's list"
+NOBODY = "the prompt mentions no group of this axis"
+NO_NAME = "the prompt contains no first name of evenhand's list"
 LISTED = 8
 """Number of prompts that a sentence on left-out prompts names; the others are counted."""
 MADE = ("base", "axis", "group", "original", "names", "unit", "changes", "contradiction", "base_text", "text")
@@ -74,8 +74,8 @@ class AskedPrompts:
             *self.notes,
             *self._contradicting(),
             *(
-                f"{axis}: {len(bases)} of {self.n_base} prompts {'is' if len(bases) == 1 else 'are'} not asked, "
-                f"because {reason} ({bases[0]}: {_short(text)}{_more(bases[1:])})."
+                f"{axis}: {len(bases)} of {self.n_base} prompts {'is' if len(bases) == 1 else 'are'} left out "
+                f"({bases[0]}: {_short(text)}{_more(bases[1:])}). Reason: {reason}."
                 for axis, reason, bases, text in counted.rows()
             ),
         ]
@@ -125,12 +125,13 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
     >>> made.frame.select("group", "original", "text").rows()
     [('women', True, 'She applied.'), ('men', False, 'He applied.')]
     >>> made.told()
-    ['gender: 1 of 2 prompts is not asked, because it mentions nobody of this axis (b: It rained.).']
+    ['gender: 1 of 2 prompts is left out (b: It rained.). Reason: the prompt mentions no group of this axis.']
     """
     wanted = [parse_axis(words) for words in axes]
     if not wanted or len({axis.name for axis in wanted}) < len(wanted):
         raise UsageError(
-            f"Invalid axes: {', '.join(axes) or 'none'}.", f"Give each axis once: {', '.join(COMPARED)}."
+            f"Counterfactual prompts require one or more axes, each once, got {', '.join(axes) or 'none'}.",
+            f"Known axes: {', '.join(COMPARED)}.",
         )
     rows, left = [], []
     asked = Counter[str]()
@@ -155,8 +156,8 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
     if not rows:
         first = left_out.row(0, named=True)
         raise DataError(
-            f"None of {own.height} prompts can be rewritten for other groups: {first['reason']} ({first['base']}: "
-            f"{_short(first['base_text'])}).",
+            f"None of the {own.height} prompts can be rewritten for other groups. The first ({first['base']}: "
+            f"{_short(first['base_text'])}) is left out, because {first['reason']}.",
             "Mention people in the prompts, or use slots that are filled for every group: {name}, {pronoun}, "
             "{religion}, ... (docs/how-to/audit_your_own_prompts.md).",
         )
@@ -180,7 +181,7 @@ def _versions(text: str, axis: Axis, number: int, where: str) -> list[Version]:
     if not slots:
         return _find_versions(text, axis, number)
     if DESCRIPTOR in slots and not axis.of_lexicon:
-        raise LeftOut("its slot {descriptor} belongs to other axes")
+        raise LeftOut("the slot {descriptor} of the prompt belongs to other axes")
     own_slots = {slot for slot in slots if has_gender_slot([slot])} if axis.name == GENDER else slots & {NAME}
     if axis.of_lexicon:
         own_slots = slots & {axis.name, DESCRIPTOR}
