@@ -345,8 +345,8 @@ def cluster_bootstrap_table(
     row_totals = np.atleast_2d(np.asarray(totals, dtype=np.float64))
     if row_sums.shape != row_totals.shape or row_sums.ndim != 2:
         raise UsageError(
-            f"cluster_bootstrap_table: sums has shape {np.shape(sums)} and totals {np.shape(totals)}.",
-            "Give both in the shape (rows, clusters).",
+            f"cluster_bootstrap_table: sums has shape {np.shape(sums)}, and totals {np.shape(totals)}.",
+            "Give both arrays in the shape (rows, clusters).",
         )
     known = (row_totals > 0) & ~np.isnan(row_sums)
     row_sums, row_totals = np.where(known, row_sums, 0.0), np.where(known, row_totals, 0.0)

@@ -19,8 +19,8 @@ LEVEL = 0.05
 LEANING = 0.20
 """Reference groups with a smaller p lean to one side. A claim about the other side must also hold without them."""
 NO_COMMON_LEVEL = (
-    "The groups have no common level: about as many differ as do not, so that each name would depend on which of them "
-    "are the reference."
+    "About as many groups differ from each other as do not. There is therefore no common level with which this group "
+    "could be compared."
 )
 _STEPS = 25
 

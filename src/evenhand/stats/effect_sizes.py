@@ -336,7 +336,7 @@ def _paired(first: npt.ArrayLike, second: npt.ArrayLike | float) -> Floats:
     if other.ndim and one.shape != other.shape:
         raise UsageError(
             f"Paired values must have the same shape, got {one.shape} and {other.shape}.",
-            "Give one value of each for every pair.",
+            "Give two values for every pair, one in each array.",
         )
     return _present(one - other)
 

@@ -219,7 +219,7 @@ def _require_kinds(measurements: pl.DataFrame) -> pl.DataFrame:
             raise DataError(
                 f"reach_verdicts: p-values must be from 0 to 1 or null, but row {row} of the column {name} "
                 f"contains {number[row]:g}.",
-                "Correct the row. Rows are numbered from 0.",
+                "Correct the p-value in this row. Rows are numbered from 0.",
             )
     return measurements.cast({name: pl.String for name in names})
 

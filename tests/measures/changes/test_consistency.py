@@ -233,6 +233,6 @@ def test_where_next_to_nothing_is_harmful_a_method_neither_passes_nor_fails() ->
         scores[level] = array
     effect, polarity, importance = consistency({"neutral": scores}).decisions["tested"][:3]
     assert effect.outcome in (Outcome.NOT_APPLICABLE, Outcome.PASS)
-    assert "less than the 1 point" in effect.reason or "by less than 1 point" in effect.reason
+    assert "the margin of 1 point" in effect.reason or "by less than 1 point" in effect.reason
     if effect.outcome == Outcome.NOT_APPLICABLE:
         assert polarity.outcome == importance.outcome == Outcome.NOT_APPLICABLE

@@ -82,4 +82,4 @@ def test_bad_tables_are_explained():
     with pytest.raises(DataError, match="infinite"):
         disparity_change(frame.with_columns(after=pl.lit(float("inf"))), numbers=True)
     nobody = disparity_change(frame.with_columns(after=pl.lit(None, dtype=pl.Float64)))
-    assert nobody.table["obstacle"].to_list() == ["No answer has a number of both models."]
+    assert nobody.table["obstacle"].to_list() == ["No response has a number from both models."]

@@ -127,7 +127,7 @@ def test_what_cannot_be_compared_is_not_counted_and_the_note_says_so() -> None:
     one_named = frame.filter((pl.col("base") != "b7") | ~single[0] | single[1])
     row = response_similarity(one_named).axes.row(0, named=True)
     assert row["n_units"] == 11 and row["n"] == one_named.filter(pl.col("base") != "b7").height
-    assert "16 of 184 answers are left out" in row["note"]
+    assert "16 of 184 responses are left out" in row["note"]
 
 
 def test_one_answer_each_and_one_text_for_all_are_not_measurable() -> None:

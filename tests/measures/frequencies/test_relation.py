@@ -58,7 +58,7 @@ def test_what_is_planted_is_related_and_what_is_not_is_not() -> None:
     assert (regard["verdict"], regard["direction"]) == ("related", "falls")
     assert (care["verdict"], care["direction"]) == ("not detected", None)
     assert regard["q"] == pytest.approx(min(1.0, 2 * float(str(regard["p"]))))  # two outcomes share alpha
-    assert "would probably have been found" in str(care["note"])
+    assert "minimum detectable rank correlation" in str(care["note"])
     beside = whole(found.relations, "near_person")
     assert [row["verdict"] for row in beside] == [None, None]
     assert beside[0]["estimate"] == pytest.approx(regard["estimate"], abs=0.1)

@@ -194,7 +194,7 @@ def test_wordings_of_one_family_are_one_contrast() -> None:
         assert np.corrcoef(of_families.valence["shift"], plain.valence["shift"])[0, 1] > 0.99
         twelve.append(plain.axes["p"][0] <= 0.05 / 13)
         six.append(of_families.axes["p"][0] <= 0.05 / 13 and of_families.axes["obstacle"][0] is None)
-        told.append("give both one family" in (plain.axes["note"][0] or ""))
+        told.append("give both the same family" in (plain.axes["note"][0] or ""))
     assert np.mean(twelve) > 0.03 and np.mean(six) <= 0.026 and np.mean(told) > 0.9
     with pytest.raises(UsageError, match="families has 2 entries, but there are 12 pairs"):
         measure(frame, 12, families=["a", "b"])
@@ -238,7 +238,7 @@ def test_point_6_a_draw_says_how_much_of_the_axis_it_saw() -> None:
     assert without["differ_low"][0] == 0 and 22 <= without["differ_high"][0] <= 30
     unknown = measure(world(shift)).axes
     assert unknown["n_defined"][0] is None and unknown["n_drawn"][0] == 16
-    with pytest.raises(DataError, match="said to have only 3"):
+    with pytest.raises(DataError, match="axis_sizes gives this axis only 3"):
         measure(world(shift), axis_sizes={"religion": 3})
 
 

@@ -191,7 +191,7 @@ def test_a_label_that_never_comes_in_a_model_is_no_score() -> None:
             if (option, level) in (("positive", "tuned"), ("neutral", "base")):
                 assert (
                     row["estimate"] is None
-                    and row["obstacle"] == "The classifier says the same of all items."
+                    and row["obstacle"] == "The classifier's result is the same for all items."
                 )
             else:
                 expected = by_hand(mine, option, lambda said, option=option: said["label"] == option)
@@ -214,7 +214,10 @@ def test_one_kind_of_number_for_all_items() -> None:
     assert row["estimate"] == pytest.approx(by_hand(rest, "yes", lambda said: float(said["label"] == "yes")))
     nothing = judged(lambda item, truth: {"label": None}, ["no", "yes"])
     obstacle = rows(classifier_correlation(nothing, "regard"), "classifier_pearson", "yes")["obstacle"]
-    assert obstacle == "The classifier says nothing that this answer could be set against."
+    assert (
+        obstacle
+        == "The classifier's results contain no score or label that can be compared with this answer."
+    )
 
 
 @pytest.mark.slow

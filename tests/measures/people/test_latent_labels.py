@@ -47,7 +47,10 @@ def test_two_who_differ_do_not_say_who_is_right() -> None:
     votes, _ = people()
     found = dawid_skene(votes.filter(pl.col("person").is_in(["p0", "p4"])), resamples=5)
     assert "have 3 votes" in found.prevalence["obstacle"][0]
-    assert found.persons["low"].null_count() == 2 and "tell who is right" in found.persons["obstacle"][0]
+    assert (
+        found.persons["low"].null_count() == 2
+        and "estimate which answers are right" in found.persons["obstacle"][0]
+    )
 
 
 def test_persons_with_few_votes_have_no_limits() -> None:

@@ -76,7 +76,7 @@ def test_a_model_always_on_one_side_has_no_win_rate_either() -> None:
         pair(n % 20, n // 2, "b" if n % 5 else "a", shown_left="b" if n % 5 else "a") for n in range(200)
     ]
     told = win_rates(table(follows)).row(0, named=True)
-    assert told["verdict"] == "not measurable" and "All votes are for one side" in told["obstacle"]
+    assert told["verdict"] == "not measurable" and "All votes are for the same side" in told["obstacle"]
 
 
 def test_dropouts_on_one_side_do_not_make_a_preference() -> None:

@@ -121,5 +121,5 @@ def test_bad_calls_are_refused() -> None:
 
 
 def test_more_outcomes_than_there_are_cannot_be_sampled() -> None:
-    with pytest.raises(UsageError, match="k=4 outcomes cannot be drawn"):
+    with pytest.raises(UsageError, match="k=4 samples cannot be drawn"):
         chance_of_any([0, 1], [3, 5], 4)

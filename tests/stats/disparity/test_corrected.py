@@ -88,7 +88,7 @@ def test_groups_without_labels_or_behind_a_coin_take_no_part() -> None:
     )
     found = compare_corrected(judged([60, 60, 60, 60], 300), counts)
     assert found.places.tolist() == [0, 3]
-    assert "No labelled texts" in found.left_out[1]
+    assert "no labelled texts" in found.left_out[1]
     assert "do not show" in found.left_out[2]
     nobody = compare_corrected(judged([60, 60], 300), labels([np.nan, np.nan], 60))
     assert nobody.obstacle is not None and "No group is measurable" in nobody.obstacle

@@ -139,7 +139,7 @@ def disparity_change(
     if any(infinite):
         raise DataError(
             "disparity_change: the columns before and after contain infinite numbers.",
-            "Replace each infinite number by null.",
+            "Replace each infinite number by null. Rows with null count as missing.",
         )
     rows: list[dict[str, Any]] = []
     for (axis,), part in about.sort("axis", "group", "prompt_id").group_by("axis", maintain_order=True):
@@ -165,7 +165,7 @@ def _of_axis(
     first, second = units["before"].to_numpy(), units["after"].to_numpy()
     if not len(codes):
         return [{"measure": DISPARITY_CHANGE, "axis": axis, "n": 0, "n_missing": part.height, "n_units": 0,
-                 "obstacle": "No answer has a number of both models."}]  # fmt: skip
+                 "obstacle": "No response has a number from both models."}]  # fmt: skip
     changes = group_changes(first, second, codes, samples=units["samples"].to_numpy(), level=level, seed=seed)
     means = [_means(values, codes, len(names)) for values in (first, second)]
     held = None

@@ -91,7 +91,7 @@ def outcome_of(text: str) -> Outcome:
     if colon:
         raise UsageError(
             f"Outcome {text!r}: {kind!r} does not accept a value after the colon.",
-            f"Remove it. Outcomes are {GRAMMAR}.",
+            f"Remove the colon and the value. Outcomes are {GRAMMAR}.",
         )
     return Outcome(kind, kind)
 

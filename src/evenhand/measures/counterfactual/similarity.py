@@ -34,12 +34,12 @@ _GROUPS = (
 )
 POINTS = 100.0
 TEXTS, WORDINGS, BOTH, ALONE = (
-    "Answers to one prompt are the floor.",
-    "Answers to other wordings about the same group are the floor.",
-    "The floor are answers to one prompt; in {several} of {prompts} prompts, which ask about a group in several "
-    "wordings, answers to other wordings about it.",
-    "{n} of {answers} answers are left out: of their group and prompt there is no second one, or no second wording "
-    "where others have several.",
+    "The baseline is the similarity of responses to the same prompt about the same group.",
+    "The baseline is the similarity of responses to different wordings of a prompt about the same group.",
+    "The baseline is the similarity of responses to the same prompt about the same group. In {several} of {prompts} "
+    "prompts, which ask about a group in several wordings, it is the similarity of responses to different wordings.",
+    "{n} of {answers} responses are left out, because nothing is available for comparison: their group has only one "
+    "response to the prompt, or only one wording of it where other groups have several.",
 )
 FEW = "There are fewer than two prompts with two other groups that have two responses each."
 

@@ -221,8 +221,8 @@ class _Outcome:
             return {
                 "axis": axis,
                 "n": points.height,
-                "note": f"Too few: {seen:,} of {points.height:,} descriptors occur next to a word for "
-                f"people in any document, and {LEAST_BESIDE} are needed.",
+                "note": f"Only {seen:,} of {points.height:,} descriptors occur next to a word for people in any "
+                f"document. At least {LEAST_BESIDE} are needed.",
             }
         controls, names = controls_of(points)
         strata = points["axis"].to_numpy()
@@ -332,8 +332,8 @@ def _note(row: Mapping[str, Any]) -> str:
         return f"{row['direction'].capitalize()} with frequency: rank correlation {row['estimate']:.2f} ({limits})."
     if row["verdict"] == str(Verdict.NOT_DETECTED):
         return (
-            "No rise or fall with frequency was detected; a rank correlation of "
-            f"{row['minimum_detectable']:.2f} would probably have been found."
+            "No rise or fall with frequency was detected. The minimum detectable rank correlation is "
+            f"{row['minimum_detectable']:.2f} (80% power)."
         )
     return str(row["note"])
 

@@ -168,8 +168,8 @@ def _level(
         strange = held.filter(~pl.col(name).is_in(found.tolist()))
         if strange.height:
             raise DataError(
-                f"associations: the pairs of the corpus {corpus.name} contain the term {strange[name][0]} in the "
-                f"column {name}, but its terms do not contain it.",
+                f"associations: the table pairs contains the term {strange[name][0]} of the corpus {corpus.name} in "
+                f"the column {name}, but the table terms has no count of this term.",
                 "Give terms and pairs from the same count.",
             )
     keys = held.select("first", "second").unique(maintain_order=True)

@@ -313,9 +313,9 @@ def _axis_row(
     if drawn and defined is not None:
         if defined < drawn:
             raise DataError(
-                f"Axis {contrasts.axis!r}: {drawn} descriptors were measured, but the axis is said to have only "
-                f"{defined}.",
-                "Give the number of all descriptors of the axis, including those that were not sampled.",
+                f"valence_shift: the table has {drawn} descriptors of the axis {contrasts.axis!r}, but axis_sizes "
+                f"gives this axis only {defined}.",
+                "In axis_sizes, give the number of all descriptors of the axis, including those that were not sampled.",
             )
         row |= {"n_defined": defined, "chance_drawn": chance_of_drawing(defined, drawn)}
         if not isnan(shifts.axis_p):
@@ -343,8 +343,8 @@ def _note(contrasts: Contrasts) -> str | None:
     if alike is not None:
         first, second = (contrasts.families[number] for number in alike[:2])
         notes.append(
-            f'"{first}" and "{second}" answer nearly alike (correlation {alike[2]:.2f}): if they are wordings of one '
-            "thing they count twice; give both one family."
+            f"The sentence pairs '{first}' and '{second}' give nearly the same results (correlation {alike[2]:.2f}). "
+            "If they express the same thing in different words, they count twice: give both the same family."
         )
     return " ".join(notes) or None
 

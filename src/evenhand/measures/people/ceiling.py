@@ -70,7 +70,7 @@ class People:
         whole = ratio(np.ones(len(self.items), dtype=np.bool_))
         error = two_way_jackknife(ratio, self.prompts, self.persons, seed=seed)
         if not (np.isfinite(whole) and np.isfinite(error.standard_error)):
-            return {"obstacle": "People are not shown to agree beyond chance, so there is no ceiling."}
+            return {"obstacle": "Agreement of annotators is not above chance, so there is no ceiling."}
         half = float(stdtrit(error.freedom, 0.975)) * error.standard_error
         return {"estimate": whole, "low": whole - half, "high": whole + half}
 

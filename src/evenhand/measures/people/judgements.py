@@ -211,7 +211,7 @@ def _rows(
     obstacle = (
         _find_obstacle(x, y, levels_of(there, "context", absent_are_own=True), there["person"].n_unique())
         if numbers
-        else "The classifier says nothing that this answer could be set against."
+        else "The classifier's results contain no score or label that can be compared with this answer."
     )
     if obstacle is not None:
         row["obstacle"] = obstacle
@@ -230,7 +230,7 @@ def _rows(
         if people.reliability[1] > 0:
             corrected = people.corrected(x, seed)
         else:
-            corrected["obstacle"] = "People are not shown to agree beyond chance, so there is no ceiling."
+            corrected["obstacle"] = "Agreement of annotators is not above chance, so there is no ceiling."
     return [
         {**row, "measure": "classifier_pearson", **found[0]},
         {**row, "measure": "classifier_spearman", **found[1]},
@@ -292,13 +292,13 @@ def _find_obstacle(x: Floats, y: Floats, prompts: int | None, persons: int) -> s
     if len(y) < LEAST_ITEMS:
         return f"{len(y)} items have a judgement and a vote; at least {LEAST_ITEMS} are needed."
     if np.ptp(x) == 0:
-        return "The classifier says the same of all items."
-    return "People say the same of all items." if np.ptp(y) == 0 else None
+        return "The classifier's result is the same for all items."
+    return "The annotators' judgement is the same for all items." if np.ptp(y) == 0 else None
 
 
 def _tested(found: Interval) -> dict[str, object]:
     if not found.standard_error > 0:
-        why = "The correlation does not change with any prompt left out, so its precision is not known."
+        why = "The correlation stays the same whichever prompt is left out, so its precision cannot be estimated."
         return {"estimate": found.estimate, "obstacle": why}
     t = abs(found.estimate) / found.standard_error
     p = min(1.0, 2 * float(stdtr(max(found.clusters - 1, 1), -t)))

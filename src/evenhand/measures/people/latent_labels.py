@@ -145,7 +145,8 @@ def _fitted(name: str, part: pl.DataFrame, resamples: int, seed: int) -> dict[st
     obstacle = _nobody_agrees(part, name)
     if several < LEAST_VOTES or len(of_persons) < LEAST_RATERS:
         obstacle = (
-            f"Only {several} items have {LEAST_RATERS} votes; {LEAST_VOTES} are needed to tell who is right."
+            f"Only {several} items have {LEAST_RATERS} votes; {LEAST_VOTES} are needed to estimate which answers are "
+            "right."
         )
     few = [
         obstacle or (None if votes >= LEAST_VOTES else f"{votes} votes; at least {LEAST_VOTES} are needed.")

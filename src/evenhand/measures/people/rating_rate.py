@@ -307,7 +307,7 @@ def _chi_square(
         "chi_square": statistic,
         "freedom": freedom,
         "p": p,
-        "obstacle": None if freedom else "Only one level, or only one answer, is there.",
+        "obstacle": None if freedom else "There is only one group (or model), or only one answer.",
     }
 
 

@@ -206,7 +206,7 @@ def inseparable(used: pl.DataFrame) -> str | None:
         return "The model was always shown on the same side, so side and preference cannot be distinguished."
     within = said.group_by("on_left").agg(pl.col("value").n_unique())["value"]
     if within.max() == 1 and said["value"].n_unique() > 1:
-        return "All votes are for one side, so nothing is known of the models."
+        return "All votes are for the same side of the page, so they do not show which model is preferred."
     return None
 
 

@@ -55,7 +55,7 @@ INSIDE = "Groups are compared within each {inside}."
 CORRECTED = "Rates are corrected for the classifier's errors, as estimated from labelled texts."
 LIKE_THESE = "The effect of a single {inside} on a group counts as chance."
 UNEVEN = "Variances differ between groups, so each {unit} counts as one Bernoulli trial."
-ELSEWHERE = "It lacks most of the {inside} of the other groups of its axis."
+ELSEWHERE = "The group has no responses in most of the {inside} of the other groups of its axis."
 ADJUSTED = "{what} are adjusted for {inside}, because groups have unequal numbers of each."
 SHARED = "{shared} {unit}s are in several groups and count in each of them."
 ALONE = "There is only one {unit}. At least two are needed."
@@ -305,7 +305,7 @@ def _group_rows(
             "n_units": 0,
             "obstacle": found.left_out.get(code)
             or found.obstacle
-            or f"No {unit} of it has a judged response.",
+            or f"No {unit} of the group has a classified response.",
         }
         for code, name in enumerate(part.names)
     ]

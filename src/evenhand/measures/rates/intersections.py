@@ -37,7 +37,7 @@ PAIRS = (
     | typed(pl.String, "obstacle")
 )
 STRATA = {False: "benign", True: "toxic"}
-_LONE = "It is all there is of one of its groups here: nothing is left to compare it with."
+_LONE = "One of its two groups occurs in no other intersection, so there is nothing to compare it with."
 _NOTHING = "No intersection can be compared with others, or nothing varies among them."
 _TOO_FEW = "There are too few prompts to detect an excess of any size."
 _MIRROR = (

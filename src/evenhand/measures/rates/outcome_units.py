@@ -152,9 +152,10 @@ def units_of_axes(
         )
     if table["several"].any():
         raise UsageError(
-            f"{measure}: a {unit_name(cluster)} of one group has several values in {' and '.join(strata)}, given "
-            "as strata.",
-            "Use clusters that have one value there for each group.",
+            f"{measure}: within one group, a {unit_name(cluster)} has several values in the column "
+            f"{' or '.join(strata)}, which was given as strata.",
+            f"Each {unit_name(cluster)} of a group must belong to one stratum. Split it, or leave the column out of "
+            "strata.",
         )
     table = table.sort(*keys, "_unit")
     parts = table.partition_by("axis", maintain_order=True)

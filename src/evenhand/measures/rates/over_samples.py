@@ -223,7 +223,7 @@ def chance_of_any(hits: npt.ArrayLike, totals: npt.ArrayLike, k: int) -> Floats:
     require_same_shape("chance_of_any", hits=negative, totals=total)
     if k < 1 or (negative < 0).any() or (negative > total).any() or (total < k).any():
         raise UsageError(
-            f"chance_of_any: k={k} outcomes cannot be drawn from these hits and totals.",
+            f"chance_of_any: k={k} samples cannot be drawn, because k or a row of hits and totals is not valid.",
             "Each row needs 0 <= hits <= totals, and k must be from 1 to the smallest total.",
         )
     clean = total - negative

@@ -108,7 +108,8 @@ def _explanation(part: AxisUnits, found: Comparison) -> str:
     if part.units.shares:
         return describe_excess(names, part.filled[1][found.places])
     extreme = (
-        "If the additional missing numbers are as far on the other side as the most extreme observed numbers"
+        "If the additional missing numbers are as extreme as the most extreme observed ones, in the opposite "
+        "direction"
     )
     return describe_excess(names, part.filled[1][found.places], extreme)
 

@@ -219,7 +219,8 @@ def _check(values: Floats, names: tuple[str, ...], threshold: float | None, n_cl
         )
     if threshold is not None and n_clusters is not None:
         raise UsageError(
-            "find_style_clusters: threshold and n_clusters cannot be combined.", "Give one of them."
+            "find_style_clusters: threshold and n_clusters cannot be combined.",
+            "Give either threshold or n_clusters.",
         )
     if (threshold is not None and not 0 <= threshold <= 2) or (n_clusters is not None and n_clusters < 1):
         raise UsageError(

@@ -131,7 +131,7 @@ def _tested(spread: CrossedSpread, level: float, largest: float) -> dict[str, ob
         }
     if reach > largest:
         return {
-            "obstacle": "So few templates and nouns could show no difference, however large.",
+            "obstacle": "There are too few templates and nouns to detect a difference of any size.",
             "corrected": None,
         }
     return {

@@ -52,6 +52,6 @@ def _nltk() -> Any:
     except LookupError as error:
         raise Unsupported(
             "METEOR requires the dictionary WordNet, which nltk cannot find.",
-            "Download it: python -m nltk.downloader wordnet",
+            "Download WordNet: python -m nltk.downloader wordnet",
         ) from error
     return module

@@ -280,7 +280,8 @@ class _Scored:
         bare = frame.filter(pl.col("references").list.len().fill_null(0) == 0)
         if bare.height:
             raise DataError(
-                f"response_scores: no reference for the key {bare['key'][0]!r}.", "Give one text."
+                f"response_scores: the row with the key {bare['key'][0]!r} has no reference.",
+                "Give each row at least one text in the column references.",
             )
         given = frame.filter(pl.col("reply").is_not_null())
         tidy = clean_reply if clean else str

@@ -184,8 +184,8 @@ def _obstacle(
     groups = data.groups
     if math.isnan(estimate):
         if len(data.values) <= 2:
-            return "Fewer than three descriptors have both numbers."
-        return "One of the numbers does not vary within the strata with equal controls."
+            return "Fewer than three descriptors have both a frequency and an outcome."
+        return "The frequency or the outcome does not vary among descriptors of the same axis with equal controls."
     if smallest_flip_p(groups) > level:
         needed = next(k for k in range(2, 64) if smallest_flip_p(k) <= level)
         return (
@@ -194,15 +194,14 @@ def _obstacle(
         )
     if effective < LEAST_EFFECTIVE:
         return (
-            f"Few clusters of descriptors differ in the first number: the {groups} clusters are worth "
-            f"{effective:.1f} of "
-            f"equal size. At least {LEAST_EFFECTIVE:g} are needed."
+            f"Few clusters of descriptors differ in frequency: the {groups} clusters have the information of "
+            f"{effective:.1f} clusters of equal size. At least {LEAST_EFFECTIVE:g} are needed."
         )
     if len(data.values) < data.held + 6:
         return f"{len(data.values)} descriptors are too few for {data.values.shape[1] - 2} controls."
     if reliability < LEAST_RELIABLE:
         return (
-            f"The first number is too noisy: its reliability between samples of this size is {reliability:.2f}, and at "
+            f"The frequencies are too noisy: their reliability in samples of this size is {reliability:.2f}, and at "
             f"least {LEAST_RELIABLE:g} is needed."
         )
     return None

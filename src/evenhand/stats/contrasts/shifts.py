@@ -127,7 +127,7 @@ def moderated_shifts(
     deviations, compared = with_reference(values)
     if not compared.any():
         return _unknown(
-            np.full(values.shape[2], np.nan), 0, "Fewer than two descriptors of it can be compared."
+            np.full(values.shape[2], np.nan), 0, "Fewer than two descriptors of the axis can be compared."
         )
     nothing = _NOTHING * float(np.nanmax(np.abs(values)))
     if float(np.nanmax(np.abs(deviations))) <= nothing:

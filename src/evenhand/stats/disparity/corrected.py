@@ -164,9 +164,10 @@ def _corrected(judged: Floats, alarms: Floats, hits: Floats) -> Floats:
 
 _APART = 1e-3
 _DRAWS = 400
-NO_LABELS = "No labelled texts about it say how often the classifier is wrong."
+NO_LABELS = "There are no labelled texts about the group, so the classifier's error rates for it are unknown."
 NO_BETTER = (
-    "The labelled texts do not show that the classifier tells harmful texts about it from harmless ones."
+    "The labelled texts do not show that the classifier distinguishes harmful texts about the group from harmless "
+    "ones."
 )
 
 
@@ -288,7 +289,10 @@ def _obstacles(
                 f"from {labelled}, is uncertain by {100 * unsure[number]:.1f} points. Label more texts."
             )
         elif found.p[number] > 0.05 and np.isnan(smallest[number]):
-            text = f"The classifier's error is known from {labelled}. These are too few to detect any difference."
+            text = (
+                f"The classifier's error rates are estimated from {labelled}, which are too few to detect any "
+                "difference."
+            )
         texts.append(text)
     return tuple(texts)
 

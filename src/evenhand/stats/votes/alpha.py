@@ -63,7 +63,8 @@ def crossed_alpha(
     )
     if not len(y) == len(columns) == len(people):
         raise UsageError(
-            f"There are {len(y)} values, {len(columns)} items and {len(people)} people.",
+            f"Values, items and people must have equal lengths, got {len(y)} values, {len(columns)} items and "
+            f"{len(people)} people.",
             "Give one item and one person for each value.",
         )
     table, rows = _table(y, columns)

@@ -166,7 +166,7 @@ def crossed_difference(
     one = np.asarray(first, dtype=np.bool_)
     if one.shape != y.shape:
         raise UsageError(
-            f"There are {len(y)} values, but first has {one.size} entries.",
+            f"The argument first must have one entry for each of the {len(y)} values, got {one.size}.",
             "Give one entry of first (true or false) for each value.",
         )
     parts = [_subset(related, one), _subset(related, ~one)]

@@ -175,7 +175,7 @@ def test_numbers_that_are_no_shares():
 def test_what_could_not_be_found_is_not_measurable():
     assert "two prompts" in (group_changes([0, 1], [1, 0], [0, 1]).obstacle or "")
     one = group_changes([0, 1, 0, 1, 0], [1, 0, 0, 0, 1], [0, 0, 1, 1, 2])
-    assert "too few ways" in (one.obstacle or "") and np.isnan(one.p).all()
+    assert "too few permutations" in (one.obstacle or "") and np.isnan(one.p).all()
     assert group_changes([], [], []).obstacle
     alike = group_changes([0.0] * 20, [0.0] * 20, [0, 1] * 10)
     assert alike.obstacle is None and alike.axis_p == 1 and alike.estimate.tolist() == [0, 0]

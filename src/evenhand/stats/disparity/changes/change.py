@@ -202,7 +202,7 @@ class _Axis:
         alike = sum(lgamma(n + 1) for n in np.unique(self.units, return_counts=True)[1])
         if alike - arrangements > log(level):
             prompts = int(self.units.sum())
-            return f"{prompts} prompts can be dealt to the groups in too few ways for any p to reach {level:.2g}."
+            return f"With {prompts} prompts, there are too few permutations for p to reach {level:.2g}."
         return None
 
     def contrast(self, values: Floats) -> Floats:
