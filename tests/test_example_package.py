@@ -133,7 +133,7 @@ def test_a_measure_without_card_is_refused_and_the_answers_are_kept(tmp_path: Pa
     shutil.rmtree(next(tmp_path.glob("*.dist-info")))
     shutil.rmtree(tmp_path / "evenhand_example")
     install(tmp_path)
-    assert "0 of 30 requests to answer" in evenhand(tmp_path, *AUDIT, "-o", "run")
+    assert "0 of 30 requests to process" in evenhand(tmp_path, *AUDIT, "-o", "run")
     assert findings(tmp_path / "run").height == 4
 
 

@@ -44,7 +44,7 @@ def catalogue(kind: str) -> dict[str, Card]:
         "datasets": _datasets,
     }
     if kind not in kinds:
-        raise unknown_name("kind of thing", kind, kinds)
+        raise unknown_name("kind of object", kind, kinds)
     return kinds[kind]()
 
 
@@ -76,8 +76,8 @@ def build_sentences(
         return _build_advpromptset(source, output, dict(advpromptset or {}), report_progress)
     if advpromptset:
         raise UsageError(
-            f"These options are for advpromptset only, not for {name}: {', '.join(advpromptset)}.",
-            "Remove them.",
+            f"{', '.join(advpromptset)}: only advpromptset has these options, not {name}.",
+            "Remove these options.",
         )
     style = "csv" if style is None else style
     if style not in ("csv", "parquet"):

@@ -155,7 +155,7 @@ def test_a_finished_run_is_not_asked_again(evenhand, finished, own):
     before = RunDirectory.open(finished).findings()
     ended = evenhand("audit", finished)
     assert ended.code == 0
-    ended.says("0 of", "requests to answer")
+    ended.says("0 of", "requests to process")
     assert RunDirectory.open(finished).findings().equals(before)
     assert evenhand("audit", finished, *own, "--seed", 0, "--error-threshold", 0.5).code == 0
 
@@ -215,7 +215,7 @@ def test_interrupted_it_ends_with_130_and_goes_on_where_it_stopped(
     evenhand("audit", "run", "--seed", 3).refused(2, "seed: stored 0, given now 3")
     again = evenhand("audit", "run")
     assert again.code == 0
-    again.says("(768 are there)")
+    again.says("(768 done earlier)")
     whole, resumed = RunDirectory.open(finished), RunDirectory.open(tmp_path / "run")
     assert resumed.responses().sort("request_id").equals(whole.responses().sort("request_id"))
     assert resumed.measurements().equals(whole.measurements())
@@ -277,7 +277,7 @@ def test_a_full_disk_in_the_middle_keeps_what_was_written(evenhand, finished, tm
     assert len(parts) == 2
     again = evenhand("audit", "run")
     assert again.code == 0
-    again.says("(768 are there)")
+    again.says("(768 done earlier)")
     assert (
         RunDirectory.open(tmp_path / "run").measurements().equals(RunDirectory.open(finished).measurements())
     )
@@ -289,7 +289,9 @@ def test_a_plan_for_a_served_model_asks_a_handful_and_owns_up_to_it(evenhand, lo
         address = f"{server.url}/v1#org/bigram?store=null"
         ended = evenhand("audit", address, *asked_for)
         assert ended.code == 0
-        ended.says("Plan (nothing has been run; 8 requests were asked to estimate)", "estimated time")
+        ended.says(
+            "Plan (nothing has been run, apart from 8 test requests for the estimate)", "estimated time"
+        )
         assert len(server.asked) == 1 + 8
     ended = evenhand("audit", f"{address}&attempts=1", *asked_for)
     assert ended.code == 0, "the server is down"

@@ -278,7 +278,9 @@ def test_counterfactuals_of_own_prompts_are_written_for_review(evenhand, tmp_pat
     mine.write_text("She left.\nIt rained.\n")
     ended = evenhand("data", "build", "counterfactuals", mine, "--axis", "gender", "-o", out)
     assert ended.code == 0
-    ended.says("2 texts about 2 groups, made from 1 prompts", "--counterfactual reviewed", "mentions nobody")
+    ended.says(
+        "2 texts about 2 groups, made from 1 prompts", "--counterfactual reviewed", "mentions no group"
+    )
     assert pl.read_csv(out)["text"].to_list() == ["She left.", "He left."]
 
 

@@ -211,9 +211,9 @@ def test_no_file_is_written_over_another_of_the_same_line(evenhand, tmp_path, mo
     (tmp_path / "a.csv").write_text("who,verdict\nx,bad\n")
     line = ("measure", "a.csv", "--column", "who=group", "--column", "verdict=label", "--negative", "bad")
     evenhand(*line, "--fail-if", "biased", "--junit", "a.csv").refused(
-        2, "--junit a.csv", "would overwrite a file that the same command names"
+        2, "--junit a.csv", "would overwrite another file that this command reads or writes"
     )
     evenhand(*line, "--junit", "x", "--summary=./x").refused(
-        2, "would overwrite a file that the same command names"
+        2, "would overwrite another file that this command reads or writes"
     )
     assert (tmp_path / "a.csv").read_text().startswith("who")

@@ -148,7 +148,7 @@ def test_agreement_of_two_who_labelled(evenhand, tmp_path, monkeypatch):
     assert found["estimate"] == pytest.approx(1 - 7 * 2 / 30)  # 8 ratings, 3 of them 1; one pair of 2 unequal
     assert "0.53" in (tmp_path / "numbers/agreement.html").read_text()
     evenhand("agreement", "r.csv", "-o", "numbers.json").refused(2, "expects a folder, got")
-    evenhand("agreement", "r.csv", "folder").refused(2, "with more than one, all must be tables")
+    evenhand("agreement", "r.csv", "folder").refused(2, "Only tables of human labels can be combined")
     evenhand("agreement", "folder", "--measurement", "ordinal").refused(
         2, "can only be used with tables of human labels"
     )

@@ -21,7 +21,7 @@ def told(
     ("arguments", "message"),
     [
         (["m", "--row", "scrambled"], "`--row` expects LABEL=FOLDER, got 'scrambled'"),
-        (["m", "--row", "a=x", "--row", "a=y"], "`--row` contains the name 'a' twice"),
+        (["m", "--row", "a=x", "--row", "a=y"], "`--row` was given twice for 'a'"),
         (["m", "--row", "original=x"], "the label 'original' is already used"),
         (["m", "--decoding", "beam"], "unknown value 'beam'; expected one of published, greedy, sampling"),
         (["m", "--names", "tune"], "names"),

@@ -81,8 +81,8 @@ def test_tables_are_read_as_written(directory):
     ("verdict", "sentence", "told"),
     [
         ("bised", "Age.", "'bised' is not a verdict"),
-        (None, "Age.", "verdict is absent"),
-        ("biased", None, "sentence is"),
+        (None, "Age.", "a row has no verdict"),
+        ("biased", None, "a row has no sentence"),
     ],
 )
 def test_damaged_verdicts_and_sentences_are_named_with_their_file(directory, verdict, sentence, told):
@@ -106,7 +106,7 @@ def test_damaged_verdicts_and_sentences_are_named_with_their_file(directory, ver
 def test_an_unknown_direction_is_named_with_its_file(directory):
     row = {name: [None] for name in FINDINGS} | {"verdict": ["biased"], "direction": ["zz"]}
     directory.write_findings(pl.DataFrame(row, schema=FINDINGS))
-    with pytest.raises(DataError, match=r"findings\.parquet: 'zz' is not a direction"):
+    with pytest.raises(DataError, match=r"findings\.parquet: the direction 'zz' is not valid"):
         directory.findings()
 
 
@@ -118,7 +118,7 @@ def test_a_folder_that_links_to_itself_is_refused(directory):
 
 
 def test_a_table_that_lacks_columns_is_refused(directory):
-    with pytest.raises(DataError, match="The table has no benchmark, axis, group, stratum, estimate,"):
+    with pytest.raises(DataError, match="The table lacks benchmark, axis, group, stratum, estimate,"):
         directory.write_measurements(pl.DataFrame({"measure": ["m"]}))
 
 

@@ -80,5 +80,8 @@ def test_turns_of_prompts_that_are_no_conversations_are_refused(tmp_path, fakes)
     content = json.loads(file.read_text())
     content["asked"] = {"b": {"prompts": 1, "decoding": {"samples": 1}, "turns": 3}}
     file.write_text(json.dumps(content))
-    with pytest.raises(DataError, match="states 3 turns for 'b', but its prompts are no conversations"):
+    with pytest.raises(
+        DataError,
+        match="states 3 turns for 'b', but the stored prompts of this benchmark are not conversations",
+    ):
         answers(RunDirectory.open(tmp_path / "run"), "b")

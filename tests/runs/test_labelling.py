@@ -424,9 +424,10 @@ def test_progress_tells_each_classifier_its_texts(written, fakes):
     told = re.sub(r"[\d,]+ texts/s", "? texts/s", stream.getvalue()).splitlines()
     keys = [classifier_key(judges[role]) for role in ("one", "two")]
     first = [
-        ["2 of 2 texts to judge", f"judged by {key}", "2/2 texts · ? texts/s · 0 errors"] for key in keys
+        ["2 of 2 texts to classify", f"classified by {key}", "2/2 texts · ? texts/s · 0 errors"]
+        for key in keys
     ]
-    again = ["0 of 2 texts to judge (2 are there)", "2/2 texts · ? texts/s · 0 errors"]
+    again = ["0 of 2 texts to classify (2 done earlier)", "2/2 texts · ? texts/s · 0 errors"]
     assert told == first[0] + first[1] + again * 2
 
 

@@ -80,7 +80,7 @@ def test_pending_is_what_is_not_done_in_plan_order():
             DataError,
             "1 rows with a repeated prompt_id",
         ),
-        (prompts(["a"], span_start=[0]), DataError, "only one of span_start"),
+        (prompts(["a"], span_start=[0]), DataError, "only one of the columns span_start"),
         (
             prompts(["a"], start_token=["now"]),
             DataError,

@@ -20,7 +20,7 @@ def test_lines_come_first_last_and_every_thirty_seconds():
             now[0] += 10
             progress.advance(50, 500, 1)
     assert stream.getvalue().splitlines() == [
-        "900 of 1,000 requests to answer (100 are there)",
+        "900 of 1,000 requests to process (100 done earlier)",
         "250/1,000 requests · 5 requests/s · 50 tokens/s · 3 errors · 2 min 30 s left",
         "400/1,000 requests · 5 requests/s · 50 tokens/s · 6 errors · 2 min 0 s left",
         "550/1,000 requests · 5 requests/s · 50 tokens/s · 9 errors · 1 min 30 s left",

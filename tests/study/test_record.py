@@ -171,7 +171,7 @@ def test_a_study_whose_folders_lead_out_of_it_is_not_gone_on_with(tmp_path: Path
     (deep / "four").unlink()
     if hasattr(os, "mkfifo"):  # reading it would wait for ever
         os.mkfifo(deep / "pipe")
-        with pytest.raises(DataError, match="pipe is neither a file nor a folder"):
+        with pytest.raises(DataError, match="pipe is a device, a pipe or a socket"):
             record.stored(study)
         (deep / "pipe").unlink()
     (tmp_path / "link").symlink_to(study)

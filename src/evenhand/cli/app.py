@@ -191,8 +191,8 @@ def _check_outputs(words: Sequence[str]) -> None:
         others = [other for other in (*split[:place], *split[place + 2 :]) if not other.startswith("-")]
         if any(os.path.realpath(other) == file for other in others):
             raise UsageError(
-                f"{word} {split[place + 1]} would overwrite a file that the same command names elsewhere.",
-                f"Choose another file for {word}.",
+                f"{word} {split[place + 1]} would overwrite another file that this command reads or writes.",
+                f"Give another file for {word}.",
             )
 
 

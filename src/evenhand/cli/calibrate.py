@@ -62,7 +62,7 @@ def calibrate(
     from evenhand.study import validated
 
     if quick and full:
-        raise UsageError("`--quick` and `--full` cannot be combined.", "Use one of them.")
+        raise UsageError("`--quick` and `--full` cannot be combined.", "Use either --quick or --full.")
     given = {
         "measures": tuple(measures or ()),
         "size": "full" if full else "quick",

@@ -255,7 +255,10 @@ def writable(flag: str, file: Path | str) -> Path:
             f"Give the name of a file: {flag} {path / 'FILE' if is_folder(path) else 'FILE'}",
         )
     if above is None or not os.access(above, os.W_OK) or any(map(_is_in_the_way, path.absolute().parents)):
-        raise UsageError(f"`{flag}`: cannot write to {file}.", "Choose another file.")
+        raise UsageError(
+            f"`{flag}`: cannot write to {file}.",
+            f"Give a file in a folder that you can write to: {flag} FILE",
+        )
     return path
 
 

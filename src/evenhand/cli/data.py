@@ -81,7 +81,7 @@ def fetch(
             continue
         say(f"{name} {fetched.version} is in {fetched.folder}")
         for file in fetched.lacking:
-            say(f"Not found in {source}, but required for `{file.only_for}`: {file.path}")
+            say(f"{source} has no {file.path}. Only `{file.only_for}` requires this file.")
         if fetched.unchecked:
             say(f"Not verified, because no checksum is known: {', '.join(fetched.unchecked)}")
         if fetched.recorded:
@@ -141,7 +141,7 @@ def import_table(
     say(f"Wrote {made.rows:,} rows to {made.path}. Columns: {', '.join(made.columns)}")
     if made.revision:
         say(f"Revision: {made.revision}")
-    say(f"Licence: {made.licence or 'not stated; see its page'}")
+    say(f"Licence: {made.licence or 'not stated; see the page of the data set'}")
 
 
 @app.command("lm-eval")
@@ -290,7 +290,7 @@ def build(
     if (file is not None or axis) and name != "counterfactuals":
         raise UsageError(
             f"A prompt file and `--axis` can only be used with counterfactuals, not with {name}.",
-            "Remove them.",
+            "Remove the prompt file and --axis.",
         )
     places = source or []
     advpromptset = {
@@ -335,7 +335,7 @@ def build(
     if bias is not None or annotations is not None or perplexities is not None:
         raise UsageError(
             f"`--bias`, `--annotations` and `--perplexities` can only be used with redditbias, not with {name}.",
-            "Remove them.",
+            "Remove these options.",
         )
     if len(places) > 1:
         raise UsageError(

@@ -217,5 +217,8 @@ def _split(flag: str, named: list[str]) -> tuple[str, ...]:
 
     parts = tuple(part.strip() for value in named for part in value.split(","))
     if not all(parts):
-        raise UsageError(f"`{flag}` contains an empty name.", "Remove it, or give a name.")
+        raise UsageError(
+            f"`{flag}` contains an empty name (two commas in a row, or a comma at the start or end).",
+            f"Separate names by single commas: {flag} NAME,NAME",
+        )
     return parts

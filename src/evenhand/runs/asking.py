@@ -259,8 +259,9 @@ def refuse_other_kind(answer: object, kind: type[Any]) -> None:
     lacking = [one.name for one in fields(kind) if not hasattr(answer, one.name)]
     if lacking:
         raise ModelError(
-            f"A {type(answer).__name__} was returned, which has no {', '.join(lacking)}.",
-            f"{kind.__name__} was expected ({kind.__module__}).",
+            f"The model or classifier returned an object of type {type(answer).__name__}, which has no "
+            f"{', '.join(lacking)}.",
+            f"It must return {kind.__module__}.{kind.__name__}.",
         )
 
 

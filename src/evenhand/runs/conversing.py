@@ -61,7 +61,8 @@ def plan_first_replies(
     where = f"The prompts of {benchmark!r}"
     if taken := sorted(WRITTEN_HERE & set(prompts.columns)):
         raise DataError(
-            f"{where} have a column that is reserved for conversations: {', '.join(taken)}.", "Rename it."
+            f"{where} have a column that is reserved for conversations: {', '.join(taken)}.",
+            "Rename this column.",
         )
     numbers = prompts["conversation"] if "conversation" in prompts.columns else None
     if numbers is None or numbers.null_count() or numbers.n_unique() < prompts.height:

@@ -345,7 +345,7 @@ def _is_empty(path: Path) -> bool:
 
 def _cast_columns(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     if lacking := [name for name in schema if name not in frame.columns]:
-        raise DataError(f"The table has no {', '.join(lacking)}.", f"Required columns: {', '.join(schema)}.")
+        raise DataError(f"The table lacks {', '.join(lacking)}.", f"Required columns: {', '.join(schema)}.")
     return frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
@@ -361,13 +361,13 @@ def _read_verdicts(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
     if wrong.height:
         verdict = wrong["verdict"][0]
         raise DataError(
-            f"{path}: {'a verdict is absent' if verdict is None else f'{verdict!r} is not a verdict'}.",
+            f"{path}: {'a row has no verdict' if verdict is None else f'{verdict!r} is not a verdict'}.",
             mended,
         )
     if other.height:
-        raise DataError(f"{path}: {other['direction'][0]!r} is not a direction.", mended)
+        raise DataError(f"{path}: the direction {other['direction'][0]!r} is not valid.", mended)
     if "sentence" in needed and table["sentence"].has_nulls():
-        raise DataError(f"{path}: a sentence is missing.", mended)
+        raise DataError(f"{path}: a row has no sentence.", mended)
     return table
 
 

@@ -105,8 +105,8 @@ def continuations(
         directory.prompts(benchmark, ["conversation", "turn"]).columns
     ):
         raise DataError(
-            f"The manifest of {directory.path} states {asked.turns} turns for {benchmark!r}, but its prompts are no "
-            "conversations.",
+            f"The manifest of {directory.path} states {asked.turns} turns for {benchmark!r}, but the stored prompts "
+            "of this benchmark are not conversations.",
             "It was changed by hand or by another program. Restore it, or start a new run.",
         )
     if asked.turns is None or columns is None:
@@ -146,9 +146,11 @@ def self_chats(directory: RunDirectory, benchmark: str) -> pl.DataFrame:
     """
     asked = directory.manifest.asked.get(benchmark)
     if asked is None or asked.turns is None:
+        chats = sorted(name for name, one in directory.manifest.asked.items() if one.turns is not None)
         raise DataError(
-            f"The run {directory.path} has no conversations of {benchmark!r}.",
-            "Give a benchmark of self-chats (`evenhand list benchmarks`).",
+            f"The run {directory.path} has no conversations of the benchmark {benchmark!r}.",
+            f"Benchmarks with conversations in this run: {', '.join(chats) or 'none'}. To create some, audit the "
+            "model with the suite names: evenhand audit MODEL --suite names",
         )
     return list_utterances(answers(directory, benchmark))
 

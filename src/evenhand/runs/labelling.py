@@ -239,7 +239,7 @@ def _label_all(
     sizes = replace(sizes, first=sizes.first * copies, largest=sizes.largest * copies)
     total = its.texts.height
     with show_progress(progress, total, total - pending.height, "texts") as bar:
-        for note in [*its.notes, *([f"judged by {unquote(folder.name)}"] if pending.height else [])]:
+        for note in [*its.notes, *([f"classified by {unquote(folder.name)}"] if pending.height else [])]:
             bar.note(note)
         for texts, rows in in_shards(pending, ask, store, stopping, sizes, answered):
             its.judged += texts.height

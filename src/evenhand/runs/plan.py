@@ -246,15 +246,22 @@ def _check(benchmark: str, prompts: pl.DataFrame, *, generates: bool) -> None:
     reserved = RESERVED | CONTINUATION if generates else RESERVED
     if taken := sorted(reserved & set(prompts.columns)):
         raise DataError(
-            f"{where} have a column that is reserved for evenhand: {', '.join(taken)}.", "Rename it."
+            f"{where} have a column that is reserved for evenhand: {', '.join(taken)}.", "Rename this column."
         )
     for column in PROMPT_KEYS:
         if nulls := prompts[column].null_count():
-            raise DataError(f"{where} have {nulls} rows without a {column}.", "Fill or remove them.")
+            raise DataError(
+                f"{where} have {nulls} rows without a {column}.", "Fill in this column, or remove these rows."
+            )
     if repeated := prompts.height - prompts["prompt_id"].n_unique():
-        raise DataError(f"{where} have {repeated} rows with a repeated prompt_id.", "Make them unique.")
+        raise DataError(
+            f"{where} have {repeated} rows with a repeated prompt_id.", "Give each prompt a unique prompt_id."
+        )
     if ("span_start" in prompts.columns) != ("span_end" in prompts.columns):
-        raise DataError(f"{where} have only one of span_start and span_end.", "Give both or neither.")
+        raise DataError(
+            f"{where} have only one of the columns span_start and span_end.",
+            "Add the other column, or remove this one.",
+        )
     known = get_args(StartToken)
     if _has_values(prompts, "start_token") and (
         unknown := sorted(set(prompts["start_token"].drop_nulls().cast(pl.String)) - set(known))

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 Unit = Literal["requests", "texts", "data sets", "MB", "kB"]
 DONE_TO: dict[Unit, tuple[str, str]] = {
-    "requests": ("answer", "answering"),
-    "texts": ("judge", "judging"),
-    "data sets": ("draw", "drawing"),
+    "requests": ("process", "processing requests"),
+    "texts": ("classify", "classifying texts"),
+    "data sets": ("simulate", "simulating data sets"),
     "MB": ("count", "counting"),
     "kB": ("count", "counting"),
 }
@@ -70,7 +70,7 @@ class Lines:
         self._running = True
         self._say(
             f"{total - done:,} of {total:,} {unit} to {DONE_TO[unit][0]}"
-            + (f" ({done:,} are there)" if done else "")
+            + (f" ({done:,} done earlier)" if done else "")
         )
 
     def advance(self, requests: int, tokens: int, errors: int) -> None:

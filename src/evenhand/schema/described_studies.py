@@ -55,7 +55,7 @@ def impossible_answers(votes: pl.DataFrame, study: Mapping[str, Any]) -> tuple[i
                 number = pl.col("answer").cast(pl.Float64, strict=False)
                 fits = number.is_between(low, high) & (number == number.round())
                 rows = _rows(votes, asked & ~fits.fill_null(value=False))
-                wrong += [(row, f"no whole number from {low} to {high}") for row in rows]
+                wrong += [(row, f"not a whole number from {low} to {high}") for row in rows]
                 continue
             case _:
                 continue

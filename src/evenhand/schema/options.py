@@ -68,7 +68,7 @@ def split_options(words: str, *, blank: bool = True, plus: bool = False) -> tupl
                 f"Use {name or 'NAME'}?option=value&option=value. Write an & inside a value as %26.",
             )
         if option in options:
-            raise UsageError(f"The option {option!r} occurs twice in {words!r}.", "Give it once.")
+            raise UsageError(f"The option {option!r} occurs twice in {words!r}.", "Give each option once.")
         options[option] = unquote_plus(value) if plus else unquote(value)
     return name, options
 
@@ -196,7 +196,7 @@ def convert_option(owner: str, option: str, value: Any, parameter: inspect.Param
         return None
     try:
         if isinstance(value, bool) and bool not in members and hint is not Any:
-            raise ValueError("true and false are not numbers")
+            raise ValueError("expected a number, got true or false")
         return _adapter(hint).validate_python(value)
     except ValueError as error:  # pydantic's ValidationError is one
         if all(get_origin(member) is Literal for member in members):

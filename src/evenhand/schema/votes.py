@@ -302,7 +302,7 @@ def _check(votes: pl.DataFrame, where: Where) -> None:
     for name in NEVER_NULL:
         refuse(pl.col(name).is_null(), name, "but must not be empty")
     for name in OF_ITEMS:
-        refuse(pl.col(name).is_null() & (pl.col("role") != "survey"), name, "as allowed in surveys only")
+        refuse(pl.col(name).is_null() & (pl.col("role") != "survey"), name, "which only surveys allow")
     for name, words in WORDS.items():
         refuse(~pl.col(name).is_in(words), name, f"not {' or '.join(words)}")
     for name in ("value", "seconds"):
@@ -314,7 +314,7 @@ def _check(votes: pl.DataFrame, where: Where) -> None:
     mark = pl.when(pl.col("measurement") == "marks").then("answer").alias("mark")
     key = pl.struct("person", "presentation", "question", "turn", mark)
     twice = key.is_duplicated() & ~key.is_first_distinct()
-    refuse(twice & pl.col("presentation").is_not_null(), "question", "answered in an earlier row")
+    refuse(twice & pl.col("presentation").is_not_null(), "question", "which an earlier row answers already")
     for name in OBJECTS:
         for text in votes[name].drop_nulls().unique():
             try:

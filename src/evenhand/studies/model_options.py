@@ -92,7 +92,8 @@ def load_named_model(options: ModelOptions) -> "LanguageModel":
     )
     if not is_a(model, LanguageModel):
         raise ModelError(
-            f"{options.model} is not a language model.", "Its loader must return a language model."
+            f"{options.model} is not a language model.",
+            "The function that its package registers must return an evenhand.models.LanguageModel.",
         )
     return model
 

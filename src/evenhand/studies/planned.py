@@ -12,10 +12,10 @@ def plan_title(plan: Mapping[str, Any]) -> str:
     plan: as `evenhand.runs.estimate` gives it.
 
     >>> plan_title({"asked": 8})
-    'Plan (nothing has been run; 8 requests were asked to estimate)'
+    'Plan (nothing has been run, apart from 8 test requests for the estimate)'
     """
     n = plan.get("asked")
-    asked = f"; {n:,} request{'s were' if n > 1 else ' was'} asked to estimate" if n else ""
+    asked = f", apart from {n:,} test request{'s' * (n > 1)} for the estimate" if n else ""
     return f"Plan (nothing has been run{asked})"
 
 
@@ -25,7 +25,7 @@ def planned_time(plan: Mapping[str, Any]) -> str:
     plan: as `evenhand.runs.estimate` gives it.
 
     >>> planned_time({"seconds": 90.0, "at_once": 7, "concurrency": 64})
-    '1 min 30 s, if 64 requests side by side are answered as fast as 7'
+    '1 min 30 s, if the server answers 64 requests at a time as fast as 7'
     >>> planned_time({"seconds": None, "not_estimated": "http://localhost:1/v1 cannot be reached: refused."})
     'not known: http://localhost:1/v1 cannot be reached: refused.'
     """
@@ -36,14 +36,14 @@ def planned_time(plan: Mapping[str, Any]) -> str:
     few, many = plan.get("at_once", 1), plan.get("concurrency", 1)
     if 2 * few >= many:
         return wording.duration(plan["seconds"])
-    return f"{wording.duration(plan['seconds'])}, if {many:,} requests side by side are answered as fast as {few}"
+    return f"{wording.duration(plan['seconds'])}, if the server answers {many:,} requests at a time as fast as {few}"
 
 
 def planned_errors(plan: Mapping[str, Any]) -> str:
     """Return how much of an estimate's probe failed; "" if nothing did.
 
     >>> planned_errors({"probe_errors": 2, "probe_requests": 8})
-    '2 of the 8 answers asked for to estimate are errors'
+    '2 of the 8 test requests for the estimate failed'
     """
     errors, n = plan.get("probe_errors"), plan.get("probe_requests") or plan.get("probe_errors")
-    return f"{errors:,} of the {n:,} answers asked for to estimate are errors" if errors else ""
+    return f"{errors:,} of the {n:,} test requests for the estimate failed" if errors else ""

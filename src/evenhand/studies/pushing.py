@@ -125,9 +125,9 @@ def push(folder: Path | str, place: str, *, public: bool = False, answers: bool 
         return replace(_to_hub(folder, rest.strip("/"), files, public), kept=tuple(kept))
     if public or answers:
         raise UsageError(
-            f"`--public` and `--answers` work with the Hugging Face Hub only; {kind} receives numbers "
-            "and the report.",
-            place,
+            f"`--public` and `--answers` work with the Hugging Face Hub only; {kind} receives only numbers and the "
+            "report.",
+            "Remove --public and --answers, or upload to hf://OWNER/NAME.",
         )
     return _to_tracker(kind, folder, rest.strip("/"), files)
 
@@ -195,7 +195,7 @@ def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
     if links:
         raise DataError(
             f"{folder}: {', '.join(links[:MOST_LISTED])} {'is a link' if len(links) == 1 else 'are links'}.",
-            "Replace it by the file itself, or remove it.",
+            "Links are not uploaded. Replace each link by the file itself, or remove it.",
         )
     if not any(name.endswith((".html", ".json")) for name in sent):
         raise DataError(
@@ -236,7 +236,9 @@ def _to_hub(folder: Path, place: str, files: list[str], public: bool) -> Pushed:
     owner, _, rest = place.removeprefix("datasets/").partition("/")
     name, _, inside = rest.partition("/")
     if not name:
-        raise UsageError(f"hf://{place} is not a valid data set name.", PLACES[HUB] + ".")
+        raise UsageError(
+            f"hf://{place} does not name a data set on the Hugging Face Hub.", f"Expected {PLACES[HUB]}."
+        )
     interface = hub.HfApi()
     try:
         made = interface.create_repo(

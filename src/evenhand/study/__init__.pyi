@@ -20,6 +20,7 @@ from .options import (
     Seed as Seed,
     SeedOptions as SeedOptions,
     ToleranceOptions as ToleranceOptions,
+    name_options as name_options,
     problems as problems,
     unknown_value as unknown_value,
     validated as validated,

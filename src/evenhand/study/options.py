@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def _no_truth_value(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError(f"{str(value).lower()} is not a number")
+        raise ValueError(f"expected a number, got {str(value).lower()}")
     return value
 
 
@@ -214,6 +214,16 @@ def validated(kind: type[Kind], values: Mapping[str, Any], sources: Mapping[str,
             if unknown
             else None,
         ) from error
+
+
+def name_options(names: Iterable[str], word: str = "and") -> str:
+    """Return names of options in a list, each with its flag of the command line if it has one.
+
+    >>> name_options(["top_p", "dialogue"])
+    'top_p (--top-p) and dialogue'
+    """
+    shown = [f"{name} ({FLAGS[name]})" if name in FLAGS else name for name in names]
+    return f" {word} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
 
 
 def unknown_value(value: str, known: Iterable[str]) -> ValueError:

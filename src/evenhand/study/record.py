@@ -129,11 +129,14 @@ class StudyRecord:
                 if inner.is_symlink() and not there.is_relative_to(whole):
                     raise DataError(
                         f"{inner} is a link that leads out of {folder}, to {there}.",
-                        "If you trust it, replace the link by the folder itself.",
+                        "If you trust the target of the link, replace the link by the folder or file itself.",
                     )
                 if not (inner.is_symlink() or inner.is_file() or inner.is_dir()):
                     raise DataError(
-                        f"{inner} is neither a file nor a folder.", "Remove it if you trust the rest."
+                        f"{folder} cannot be resumed: {inner} is a device, a pipe or a socket, which evenhand never "
+                        "writes.",
+                        f"Somebody else put it there. If you trust the other files in this folder, delete {inner} "
+                        "and run the command again.",
                     )
 
     def _is_empty(self, folder: Path) -> bool:

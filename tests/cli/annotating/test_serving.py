@@ -416,7 +416,7 @@ def test_a_study_that_is_changed_under_people_is_refused_with_what_differs_and_w
     store.close()
     begun.write_text(STUDY.replace("How does it sound?", "How does it read?"))
     evenhand("annotate", begun, "--no-serve").refused(
-        2, "questions", "You can only add items, and change the text, code and", "another `name`"
+        2, "questions", "You can still add items, and change the text, code and", "another `name`"
     )
     begun.write_text(STUDY + "seed: 3\n")
     evenhand("annotate", begun, "--no-serve").refused(2, "seed")

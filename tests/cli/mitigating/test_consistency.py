@@ -64,12 +64,12 @@ def test_the_folder_goes_on_and_takes_another_rule_and_judge_without_asking(even
     evenhand(*METHOD, *files, *JUDGE, "-o", "study")
     shutil.rmtree("study/levels/neutral-blank")
     again = evenhand("check-consistency", "study")
-    assert again.code == 0 and again.err.count("requests to answer") == 1
+    assert again.code == 0 and again.err.count("requests to process") == 1
     assert "neutral prompts, blank (10 of 10)" in again.err
     other = evenhand(
         "check-consistency", "study", "--rule", "strict", "--classifier", "meanness=house/words?word=mean"
     )
-    assert other.code == 0 and "requests to answer" not in other.err
+    assert other.code == 0 and "requests to process" not in other.err
     other.says("rule strict", "words/mean: meanness", "Not consistent")
     evenhand("check-consistency", "study", "--seed", 3).refused(
         2, "seed: stored 0, given now 3", "Start another study with -o"
@@ -89,7 +89,7 @@ def test_a_study_from_before_there_was_chat_goes_on(evenhand, judged_house, file
     }
     record.write_text(json.dumps(content))
     again = evenhand("check-consistency", "study")
-    assert again.code == 0 and "requests to answer" not in again.err
+    assert again.code == 0 and "requests to process" not in again.err
 
 
 def test_a_plan_runs_nothing_and_shows_every_wording(evenhand, judged_house, files):

@@ -87,11 +87,13 @@ def test_who_is_left_out_is_counted(tmp_path: Path) -> None:
     rows += [text_vote(item="i0", question="where", measurement="marks", answer="bad", turn=1)]
     study = agreement_of_raters([write_votes(tmp_path / "export.jsonl", table(rows), {})])
     assert study.result["estimate"].item() == pytest.approx(ALPHA["nominal"], abs=0.00006)
-    assert study.notes[0] == "12 answers of 1 people are left out by the study's rules or its review."
+    assert (
+        study.notes[0] == "12 judgements of 1 annotators are excluded, by the study's rules or by a reviewer."
+    )
     assert [note.split()[0] for note in study.notes] == ["12", "why", "where"]
     written = study.write(tmp_path / "out")
     assert json.loads(written["numbers"].read_text())["notes"] == list(study.notes)
-    assert "12 answers of 1 people" in written["report"].read_text()
+    assert "12 judgements of 1 annotators" in written["report"].read_text()
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:

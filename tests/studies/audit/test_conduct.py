@@ -256,7 +256,9 @@ def test_options_of_a_later_version_are_refused_by_name(house, tmp_path):
 
 
 def test_options_of_writing_are_refused_where_nothing_is_written(house):
-    with pytest.raises(UsageError, match=r"samples has no effect here: .*first does not generate text"):
+    with pytest.raises(
+        UsageError, match=r"samples \(--samples\) has no effect here: .*first does not generate text"
+    ):
         select(config(benchmarks=("first",), samples=3), UNIFORM)
     with pytest.raises(
         UsageError, match=r"toxicity=vader.*has no effect here: first does not use a classifier"

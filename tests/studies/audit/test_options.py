@@ -142,7 +142,7 @@ def test_a_name_that_stands_twice_in_yaml_is_refused(tmp_path: Path) -> None:
     ("setting", "told"),
     [
         ("seed=9223372036854775808", "seed (--seed): must be at most 9,223,372,036,854,775,807"),
-        ("limit=true", "limit (--limit): true is not a number"),
+        ("limit=true", "limit (--limit): expected a number, got true"),
         ("margin=.nan", "margin: expected a finite number, got nan"),
         ("device=toaster", "Unknown device: 'toaster'"),
         ('system="\\ud800"', "half a character"),

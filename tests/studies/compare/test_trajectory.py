@@ -24,13 +24,13 @@ def test_what_by_takes():
 @pytest.mark.parametrize(
     ("by", "told"),
     [
-        ("size", "not known for b how many parameters"),
-        ("date", "not known for a when"),
+        ("size", "the number of parameters of the run 'b' is unknown"),
+        ("date", "the start time of the run 'a' is unknown"),
         ("step=1", "1 numbers, but there are 2 runs"),
-        ("step=1,x", "is not valid"),
-        ("step", "is not valid"),
-        ("=1,2", "is not valid"),
-        ("step=1,inf", "is not valid"),
+        ("step=1,x", "nor a name with a list of numbers"),
+        ("step", "nor a name with a list of numbers"),
+        ("=1,2", "lacks the name before the ="),
+        ("step=1,inf", "a number that is not finite"),
         ("step=7,7", "all runs have the same value, 7"),
     ],
 )

@@ -130,7 +130,9 @@ def test_lineages_of_strangers_end_in_a_message(made: Debiased) -> None:
         ({"watched": {"before": {}, "after": {"bias": 1.0}}}, "watched"),
         ({"search": {"tried": 3}}, "search"),
     ):
-        with pytest.raises(DataError, match=rf"is not a valid lineage of a trained model: {told}"):
+        with pytest.raises(
+            DataError, match=rf"is not a valid record of how a model was trained .lineage.: {told}"
+        ):
             check_lineage(made.path, {**whole, **change})
 
 

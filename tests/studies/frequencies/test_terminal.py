@@ -31,8 +31,8 @@ def test_it_says_what_was_counted_in_80_columns(view) -> None:
     text = printed(view)
     assert max(map(len, text.splitlines())) <= 80
     words = " ".join(text.split())
-    assert "1,200 documents of 2 corpora" in words and "left out 2 empty and 1 no JSON" in words
-    assert "besides, 7 documents not drawn and 5 WARC records without text" in words
+    assert "1,200 documents of 2 corpora" in words and "left out 2 empty and 1 not JSON" in words
+    assert "besides, 7 documents not in the sample and 5 WARC records without text" in words
     assert "never found)" in words and "white" in words.partition("Rarely of people")[2]
     assert "blind" in words.partition("Nearer to she")[2].partition("Nearer to he")[0]
 

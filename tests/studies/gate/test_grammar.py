@@ -46,7 +46,7 @@ def test_what_is_understood(text, kind, read):
         ("disparity > -1 points", AUDIT, 12, "-1 is not a number"),
         ("disparity > nan points", AUDIT, 12, "nan is not a number"),
         ("disparity > inf points", AUDIT, 12, "inf is not a number"),
-        ("refusals > 5 nats", COMPARISON, 13, "refusals are rates"),
+        ("refusals > 5 nats", COMPARISON, 13, "rates of refusals are in points"),
         ("biased on", AUDIT, 9, "the name is missing"),
         ("biased on age on gender", AUDIT, 13, "twice"),
         ("new biased", AUDIT, 0, "works with a comparison only, and this is an audit"),

@@ -200,7 +200,11 @@ def test_few_names_and_numbers_that_never_move_have_no_limits() -> None:
     frame = prepared(said([["a b c"]] * 4))
     assert dealt(frame, 0) == []  # two names of each gender
     told = limits(np.array([1.0]), np.zeros((2, 0)))
-    assert (told["estimate"], told["p"], told["obstacle"]) == (1.0, None, "Fewer than 3 names of a gender.")
+    assert (told["estimate"], told["p"], told["obstacle"]) == (
+        1.0,
+        None,
+        "One of the genders has fewer than 3 names.",
+    )
     frame = prepared(said([["a b c"]] * 12))
     found = replicates(frame, dealt(frame, 0), AnalysisOptions(), whole=False)
     assert limits(found.values["words|"], found.shares["words|"])["low"] is None

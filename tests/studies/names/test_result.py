@@ -40,7 +40,7 @@ def test_rows_of_worlds(house: None, tmp_path: Path) -> None:
     }
     chats = {label: self_chats(run, "names") for label, run in runs.items()}
     check_same(chats["original"], chats["lessened"], "lessened")
-    with pytest.raises(DataError, match="has other conversations than"):
+    with pytest.raises(DataError, match="have other prompts than those of"):
         check_same(
             chats["original"], chats["lessened"].filter(pl.col("name") != chats["lessened"]["name"][0]), "x"
         )

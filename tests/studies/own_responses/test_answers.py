@@ -232,7 +232,7 @@ def write_workbook(path: Path, rows: list[list[str | float]]) -> Path:
         (b"gender,score,score\na,1,2\n", r"line 1: the column 'score' occurs 2 times \(columns 2, 3\)"),
         (b"gender;x,score\na;1,2\n", "separated by commas or semicolons"),
         (b"gender,score\na,inf\nb,2\n", "row 1: 'score' is infinite"),
-        (b"gender,score\n,1\n,2\n", "contains no group in any row"),
+        (b"gender,score\n,1\n,2\n", "which should contain the groups, is empty in every row"),
         (b'gender,score\na,1\n"b,2\na,3\nb",4\n', "row 2: the name in 'gender' has 3 lines, 'b,2' and more"),
         (b"gender,score\na,1\n=1+1,2\n", "row 2: 'gender' contains the formula '=1.1'"),
         (b"gender,score\ra,1\rb,2\r", "the lines end in carriage returns"),

@@ -324,7 +324,9 @@ def test_searches_that_cannot_be(config: RevisionConfig, tmp_path: Path) -> None
         tried(subset=300, final=100)
     with pytest.raises(UsageError, match="at least 10 prompts"):
         tried(final=5)
-    with pytest.raises(UsageError, match="decoding has no effect here: crows-pairs does not generate text"):
+    with pytest.raises(
+        UsageError, match=r"decoding \(--decoding\) has no effect here: crows-pairs does not generate text"
+    ):
         tried(**audited(benchmarks=("crows-pairs",), classifiers={}, prompts=None))
     with pytest.raises(UsageError, match="Unknown model"):
         tried(reviser="evenhand/nobody")

@@ -56,5 +56,5 @@ def _incomplete(sources: Sequence[str], template: str | None, output: Path | Non
     known = f" (one of {', '.join(TEMPLATES)})" if template is None else ""
     return UsageError(
         f"`--from` creates a study file. Missing: {' and '.join(missing)}.",
-        f"evenhand annotate {runs} --template {template or 'regard'} -o {output or 'STUDY.yaml'}{known}",
+        f"For example: evenhand annotate {runs} --template {template or 'regard'} -o {output or 'STUDY.yaml'}{known}",
     )

@@ -40,14 +40,14 @@ def agreement(
     from evenhand.studies.audit import open_run
 
     if output is not None and output.suffix == ".json":
-        raise UsageError(f"`-o` expects a folder, got {output}.", "-o FOLDER")
+        raise UsageError(f"`-o` expects a folder, got {output}.", "Give the name of a folder: -o FOLDER")
     study: StudyResult
     if all(map(is_file, places)):
         study = agreement_of_raters([Path(place) for place in places], measurement)  # type: ignore[arg-type]  # checked there
     elif len(places) > 1:
         raise UsageError(
-            "Cannot combine these inputs: with more than one, all must be tables.",
-            "Give one run, or only tables.",
+            "Several inputs were given, and at least one is a run. Only tables of human labels can be combined.",
+            "Give a single run, or only tables.",
         )
     elif measurement is not None:
         raise UsageError(

@@ -50,7 +50,7 @@ def report(
         if file is not None and writable(flag, file).suffix.lower() != ending:
             raise UsageError(
                 f"`{flag}` writes {ending} files, got {file.name!r}.",
-                f"{flag} {file.with_suffix(ending).name}",
+                f"Change the name of the file: {flag} {file.with_suffix(ending).name}",
             )
     if benchmark is not None and png is None and svg is None:
         raise UsageError(

@@ -222,7 +222,9 @@ class Pool:
         node = seat.where.get("node")
         when = datetime.now(UTC).isoformat("T", "seconds")
         self.deaths.append({"at": when, "node": node, "pid": seat.where.get("pid"), "said": said})
-        self.note(f"a worker{f' on {node}' if node else ''} died; its requests are sent again")
+        self.note(
+            f"a worker{f' on {node}' if node else ''} died; its unfinished requests are sent to another worker"
+        )
         self.actors.stop(seat.worker)
         seat.worker, seat.has, seat.where, seat.descriptions = self.actors.start(), set(), {}, {}
         self._in_a_row += 1

@@ -97,8 +97,8 @@ class Lease:
         after = f"another process may resume after {_format_time(until)}, or when {file} is deleted"
         if until > time.time() + LEASE:  # only a driver with a wrong clock would write such a time
             after = (
-                f"delete {file}, which is locked for longer than any process locks it, or check the clock of "
-                "its machine"
+                f"delete {file}: it reserves the run for longer than evenhand ever does, because the clock of that "
+                "machine is wrong"
             )
         return UsageError(
             f"The run {self._store.address} is already in use by {_describe_holder(holder)}.",

@@ -74,7 +74,7 @@ def compared_pairs(
             pairs.append(ClassifierPair(benchmark, role, first, second, result))
     if not pairs:
         only = [f"{role} in {benchmark} by {name} alone" for benchmark, role, name in alone]
-        reasons = "; ".join(notes or only) or "it has no classified responses"
+        reasons = "; ".join(notes or only) or "the run has no classified responses"
         raise DataError(
             f"The run {directory.path} has no two classifiers to compare: {reasons.rstrip('.')}.",
             f"Add a classifier: evenhand rescore {directory.path} --classifier {_second_classifier(alone)}\n"

@@ -58,7 +58,9 @@ def agreement_in_votes(
     notes = []
     if out := real.height - counted.height:
         people = real.filter(pl.col("excluded").is_not_null())["person"].n_unique()
-        notes.append(f"{out:,} answers of {people:,} people are left out by the study's rules or its review.")
+        notes.append(
+            f"{out:,} judgements of {people:,} annotators are excluded, by the study's rules or by a reviewer."
+        )
     rows = [
         rater_agreement(question.ratings, question.measurement, seed=seed)
         for question in _questions(counted, study, notes)

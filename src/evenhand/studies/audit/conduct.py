@@ -386,7 +386,7 @@ def told_as_dialogue(selection: Selection) -> list[str]:
         return []
     names = ", ".join(b.name for b in selection.benchmarks if b.name in selection.as_dialogue)
     told = selection.speaker.fingerprint.get("dialogue", {})
-    label = f", the label {told['label']!r} behind each" if told.get("label") else ""
+    label = f", with the label {told['label']!r} at the end of each" if told.get("label") else ""
     how = f"in the format {told['format']}{label} ({told['because']})" if told else "by itself"
     return [f"{names}: the model replies to each text as the first utterance of a conversation, {how}."]
 

@@ -9,6 +9,7 @@ from evenhand.runs.cluster import run_where_loaded
 from evenhand.schema import UsageError
 from evenhand.studies.audit.asked import weights_behind
 from evenhand.studies.audit.options import AskingOptions
+from evenhand.study import name_options
 
 OTHERS = "llama"
 """The family whose settings are used for models of families without published settings."""
@@ -80,8 +81,8 @@ def choose_decoding(generation: Generation, asking: AskingOptions, model: Langua
     if (asking.decoding == "greedy" or asking.num_beams is not None) and overrides:
         rule = "Greedy decoding" if asking.num_beams is None else "Beam search"
         raise UsageError(
-            f"{rule} does not sample, so it cannot be combined with {' and '.join(overrides)}.",
-            "Remove it, or remove --decoding greedy and --beams.",
+            f"{rule} does not sample, so it cannot be combined with {name_options(overrides)}.",
+            f"To sample, remove --decoding greedy and --beams. Otherwise remove {name_options(overrides)}.",
         )
     settings |= {name: _switched_off(name, value) for name, value in overrides.items()}
     reasons += [f"{name} {value} as given" for name, value in overrides.items()]
@@ -151,9 +152,9 @@ def choose_reply_decoding(
         settings, reasons = settings | drawn, [*reasons, *why]
     elif overrides:
         raise UsageError(
-            f"{'Greedy decoding' if preset == 'greedy' else 'Beam search'} does not sample, so it cannot be "
-            f"combined with {' and '.join(overrides)}.",
-            "Remove it, or sample replies: --decoding sampling, without --beams.",
+            f"{'Greedy decoding' if preset == 'greedy' else 'Beam search'} does not sample, so it cannot be combined "
+            f"with {name_options(overrides)}.",
+            f"To sample replies, use --decoding sampling without --beams. Otherwise remove {name_options(overrides)}.",
         )
     if asking.num_beams is not None:
         settings["num_beams"] = asking.num_beams
@@ -193,7 +194,7 @@ def _preset(
             if asking.num_beams is not None and preset != "published":
                 raise UsageError(
                     f"`--decoding {preset}` and `--beams {asking.num_beams}` cannot be combined.",
-                    "Use one of them.",
+                    "Use either --decoding or --beams.",
                 )
             return preset, [REASONS[preset]]
     if asking.num_beams is not None:

@@ -43,7 +43,7 @@ def labelled_benchmarks(directory: RunDirectory) -> list[Benchmark]:
         )
     if not recipes:
         raise DataError(
-            f"Cannot rescore {directory.path}: its benchmark ({', '.join(directory.benchmarks)}) has no "
+            f"Cannot rescore {directory.path}: none of its benchmarks ({', '.join(directory.benchmarks)}) has "
             "generated text.",
             "Choose a run of a benchmark of generated text, for example regard.",
         )

@@ -31,6 +31,7 @@ from evenhand.studies.chain import check_answers
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 from evenhand.studies.missing_classifiers import ClassifierMissing
 from evenhand.studies.placing import pool_of
+from evenhand.study import name_options
 
 JUDGED = ("label", "score", "negative", "scores", "error")
 """What a judge's columns are called behind its role."""
@@ -81,7 +82,7 @@ def wanted_benchmarks(asking: AskingOptions) -> tuple[str, ...]:
     names.
     """
     if asking.benchmarks and asking.suite:
-        raise UsageError("`--suite` and `--benchmark` cannot be combined.", "Use one of them.")
+        raise UsageError("`--suite` and `--benchmark` cannot be combined.", "Remove --suite or --benchmark.")
     names = asking.benchmarks or load_suite(asking.suite or "quick").benchmarks
     return tuple(dict.fromkeys([*names, *asking.beside]))
 
@@ -107,7 +108,7 @@ def select(
     Raises Unsupported, UsageError, DataError or ModelError for unusable benchmarks or classifiers.
     """
     if config.personas and not is_file(config.personas):
-        raise missing_file(config.personas, "Check the path.")
+        raise missing_file(config.personas, "Check the path in --set personas=FILE.")
     error = read_classifier_error(config.classifier_error)
     for name, folder in config.folders.items():
         if not is_folder(folder):
@@ -394,6 +395,6 @@ def _check_writing(asking: AskingOptions, benchmarks: Sequence[Benchmark]) -> No
         what = "hold conversations" if set(given) <= set(DIALOGUE) else "generate text"
         verb = "does" if len(benchmarks) == 1 else "do"
         raise UsageError(
-            f"{', '.join(given)} has no effect here: {names} {verb} not {what}.",
-            "Remove it, or choose a benchmark that uses it (`evenhand list benchmarks`).",
+            f"{name_options(given)} {'has' if len(given) == 1 else 'have'} no effect here: {names} {verb} not {what}.",
+            f"Remove {name_options(given)}, or choose a benchmark that can {what} (`evenhand list benchmarks`).",
         )

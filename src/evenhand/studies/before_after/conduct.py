@@ -185,7 +185,7 @@ def study_before_after(
     plain = config.model_copy(update=apart)
     options = {"given": given, "progress": progress, "loaded": prepared.classifiers}
     with resumable(f"Resume with: evenhand before-after {path}"):
-        _note(progress, "Before: the model by itself")
+        _note(progress, "Before: the model without a mitigation")
         first = conduct_audit(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
         if model is None and first.outcome.answered:
             # The loaded model counts time and memory, so it is reset before the second run.
@@ -193,7 +193,7 @@ def study_before_after(
             _release()
             base = load_named_model(config)
             after_model = mitigated(base, links)
-        _note(progress, f"After: behind {', '.join(config.mitigate)}")
+        _note(progress, f"After: the model with {', '.join(config.mitigate)}")
         behind = plain.model_copy(update={"mitigate": config.mitigate})
         second = conduct_audit(behind, after_model, output=path / AFTER, **options)  # type: ignore[arg-type]
         for result in (first, second):

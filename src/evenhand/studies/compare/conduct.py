@@ -359,7 +359,7 @@ def _paired(
         )
     for label, mine in ((first_name, first), (name, other)):
         if alone := mine.height - joined.height:
-            notes.append(f"{benchmark}: {alone:,} responses of {label} have no pair and are left out.")
+            notes.append(f"{benchmark}: {alone:,} responses of {label} have no counterpart and are left out.")
     return joined.with_columns(pair=pl.format("{}#{}", "prompt_id", "sample"))
 
 

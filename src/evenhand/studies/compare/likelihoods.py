@@ -66,7 +66,7 @@ def likelihood_changes(
         options = replace(options, architecture="masked")
     rows = [row for row in benchmark.changes(before, after, options) if row.stratum is None]
     if not rows:
-        note(f"{name}: it has no verdicts, so its changes have none either.")
+        note(f"{name} is descriptive: it gives no verdicts, so its changes have no verdicts either.")
         return None
     harmful = {measure + SUFFIX: side for measure, side in benchmark.harmful.items()}
     table = judged(measurement_frame(rows), alpha, n_axes=n_axes, harmful=harmful)

@@ -70,10 +70,11 @@ def read_order(
         known: list[Any] = list(sizes if by == SIZE else dates)
         silent = [name for name, value in zip(names, known, strict=True) if not value]
         if silent:
-            what = "how many parameters it has" if by == SIZE else "when it began"
+            what = "number of parameters" if by == SIZE else "start time"
             raise UsageError(
-                f"`--by {by}`: it is not known for {silent[0]} {what}.",
-                "Give numbers: --by NAME=NUMBER,NUMBER,...",
+                f"`--by {by}` cannot order the runs: the {what} of the run {silent[0]!r} is unknown.",
+                "Give a number for each run, in the order of the runs, under a name of your choice: --by "
+                "NAME=NUMBER,NUMBER,...",
             )
         at = [float(value) if by == SIZE else datetime.fromisoformat(value).timestamp() for value in known]
         order = Order(by, tuple(at))
@@ -82,9 +83,13 @@ def read_order(
         try:
             numbers = tuple(float(value) for value in values.split(","))
         except ValueError as error:
-            raise UsageError(f"`--by {by}` is not valid.", FORMS) from error
+            raise UsageError(
+                f"`--by {by}` is neither size nor date, nor a name with a list of numbers.", FORMS
+            ) from error
         if not (name.strip() and equals) or not all(map(math.isfinite, numbers)):
-            raise UsageError(f"`--by {by}` is not valid.", FORMS)
+            raise UsageError(
+                f"`--by {by}` lacks the name before the =, or contains a number that is not finite.", FORMS
+            )
         if len(numbers) != len(names):
             raise UsageError(
                 f"`--by {by}` has {len(numbers)} numbers, but there are {len(names)} runs.", FORMS

@@ -122,7 +122,7 @@ def score_table(
 def _why(level: str, domain: str, errors: pl.DataFrame) -> str:
     codes = errors["error"].drop_nulls().value_counts(sort=True).rows()
     counts = ", ".join(f"{count:,} {code}" for code, count in codes)
-    reason = counts or "the classifier has no harmful side, or lacks an attribute"
+    reason = counts or "the classifier does not decide which texts are harmful, or lacks an attribute"
     return f"No continuation of the level {level} has a score on the {domain} prompts ({reason})."
 
 
@@ -236,7 +236,7 @@ def _transfer_of_effect(effects: Sequence[Decision]) -> Decision:
     first, second = effects[:2]
     what = "the effect itself, because the method has no wording"
     if first.outcome != Outcome.PASS:
-        reason = f"defined only where the effect is shown on the {first.domain} prompts ({what})"
+        reason = f"tested only if the effect is shown on the {first.domain} prompts ({what})"
         return Decision("transfer", None, Outcome.NOT_APPLICABLE, reason)
     return Decision(
         "transfer", None, second.outcome, f"{what}: on the {second.domain} prompts {second.reason}",

@@ -89,6 +89,6 @@ def check_lineage(folder: Path, lineage: Mapping[str, Any]) -> None:
 
 def _broken(folder: Path, why: str) -> DataError:
     return DataError(
-        f"{folder / LINEAGE} is not a valid lineage of a trained model: {why}.",
+        f"{folder / LINEAGE} is not a valid record of how a model was trained (lineage): {why}.",
         "Restore it from a copy, or train again in another folder.",
     )

@@ -237,18 +237,25 @@ class DebiasConfig(Options):
                 "Remove --specification, --data and --from, or choose a bias type of RedditBias.",
             )
         if self.specification and self.bias is not None:
-            raise UsageError("`--bias` and `--specification` cannot be combined.", "Use one of them.")
+            raise UsageError(
+                "`--bias` and `--specification` cannot be combined.",
+                "Use --bias for a published bias type or an axis of evenhand, or --specification with --data for "
+                "your own terms.",
+            )
         if self.specification and not self.data:
             raise UsageError("`--specification` requires `--data`.", "Give your texts: --data FILE")
         if self.data and self.source:
-            raise UsageError("`--data` and `--from` cannot be combined.", "Use one of them.")
+            raise UsageError(
+                "`--data` and `--from` cannot be combined.",
+                "Use --data for your own texts, or --from for a copy of the RedditBias files.",
+            )
 
     def _check_dialogue(self) -> None:
         if self.bias or self.specification or self.source:
             raise UsageError(
                 f"{load_method(self.method).name} learns from dialogues and cannot be combined with a bias type, "
                 "`--specification` or `--from`.",
-                "Remove them, and give the dialogues: --data RUN",
+                "Remove these options, and give the dialogues: --data RUN",
             )
         if not self.data:
             raise UsageError(
@@ -266,7 +273,8 @@ class DebiasConfig(Options):
             return
         if self.search == "grid" and self.trials is not None:
             raise UsageError(
-                "`--trials` cannot be used with `--search grid`: a grid tries all combinations.",
+                "`--trials` cannot be used with `--search grid`, because a grid search tries every combination of "
+                "the values.",
                 "Remove --trials, or use --search random.",
             )
         if self.choose == "published" and self.own_axis:

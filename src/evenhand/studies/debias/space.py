@@ -145,7 +145,8 @@ def search_space(method: str, over: Sequence[str], fixed: Sequence[str] = ()) ->
             raise UsageError(f"`--over` contains {option} twice.", "Give all its values at once.")
         if option in given or (option in fixed and option not in own):
             raise UsageError(
-                f"{option} is set to one value and also varied by `--over`.", "Remove one of them."
+                f"{option} is set to one value and also varied by `--over`.",
+                f"Set {option} to one value, or give several values with --over, but not both.",
             )
         options[option] = _values(name if option in own else "training", option, values, takes[option])
     return Space(options)

@@ -203,7 +203,7 @@ class _Session:
         """Change a model without training; returns its lineage and the result of the change."""
         evaluate, ground = self._evaluator(), self.ground
         self.progress.note(
-            f"{method.name} against {ground.material.bias}: changes the weights without training"
+            f"{method.name} changes the weights without training, to reduce the bias {ground.material.bias}"
         )
         before = evaluate(model.eval())
         done = method.edit(ground.material, model, self.base.tokenizer, ground.encoding, self.config.seed)

@@ -181,7 +181,7 @@ class _Search:
         setting = {**best.setting, WEIGHT: 0.0}
         if (there := next((one for one in trials if one.setting == setting), None)) is not None:
             return there
-        self.progress.note(f"control of trial {best.name}: {in_words(setting)}")
+        self.progress.note(f"training the control of trial {best.name}: {in_words(setting)}")
         control, _ = self._tried(f"{best.name}-control", setting)
         if not self.config.keep_trials:
             _drop_weights(self.output / SEARCH / control.name)

@@ -228,8 +228,8 @@ def _nothing(counts: Counts) -> DataError:
     said = [f"{documents:,} {reason}" for reason, documents in rows]
     return DataError(
         f"No document could be counted: {', '.join(said) or 'the files are empty'}.",
-        "Check that --column names the column of the text (no_text: it was not found), and that the files have "
-        "the format of their file extension.",
+        "Check that --column names the column that contains the text (no_text means that it was not found), and that "
+        "the content of each file has the format of its file extension.",
     )
 
 

@@ -22,7 +22,7 @@ from evenhand.studies.frequencies.tabulating import FrequencyTables, frequency_t
 from evenhand.studies.frequencies.terminal import render_terminal
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.result import StudyResult
-from evenhand.study import validated
+from evenhand.study import name_options, validated
 
 FORMAT = 1
 ONLY_IN_FILES = ("frequencies", "associations")
@@ -325,9 +325,9 @@ def resumed(
     named = given(others)
     if deciding := sorted(set(named) - CHANGEABLE):
         raise UsageError(
-            f"{folder} is an existing count, so {', '.join(deciding)} cannot be changed.",
-            "Remove it to resume the count, or start a new one with -o. Can be changed: "
-            f"{', '.join(sorted(CHANGEABLE))}.",
+            f"{folder} is an existing count, so {name_options(deciding)} cannot be changed.",
+            "To resume or show the count, remove these options. To count with them, start a new count with -o. "
+            f"Options that can be changed: {', '.join(sorted(CHANGEABLE))}.",
         )
     check_trust(folder, stored, named, trusted=trust_addresses)
     # Settings of cluster jobs may contain commands, so they are never read from a folder.

@@ -13,9 +13,12 @@ from evenhand.studies.frequencies.view import FrequencyView
 HIDDEN = ("person_noun",)
 """Kinds of terms that are counted to tell senses, not to be shown."""
 PRONOUN = "pronoun"
-NEAR = "Copies with a letter changed are not seen: where they are common, intervals are too narrow."
+NEAR = (
+    "Near-duplicates, such as copies with one letter changed, are not detected. If they are common, intervals are "
+    "too narrow."
+)
 REASONS = {
-    "not_json": "no JSON",
+    "not_json": "not JSON",
     "no_text": "without the column of text",
     "empty": "empty",
     "invalid_utf8": "invalid UTF-8",
@@ -25,7 +28,7 @@ REASONS = {
     "unreadable": "unreadable",
     "other_record": "WARC records without text",
     "duplicate": "copies of a document counted before",
-    "not_sampled": "documents not drawn",
+    "not_sampled": "documents not in the sample",
 }
 
 

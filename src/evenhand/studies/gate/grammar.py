@@ -99,7 +99,9 @@ unit='points', axis='race_ethnicity', benchmark='regard')
     where: dict[str, str] = {}
     for word, name in zip(parts[1::2], parts[2::2], strict=True):
         if word in where:
-            raise _refused(line, line.rindex(f" {word} "), f"{word!r} occurs twice", "Write it once.")
+            raise _refused(
+                line, line.rindex(f" {word} "), f"{word!r} occurs twice", f"Write {word!r} only once."
+            )
         where[word] = name.strip("'\"")
     head = parts[0].lower()
     if re.search(r"(^|\s)(on|in)$", line):
@@ -156,7 +158,9 @@ def _sized(line: str, head: str, first: str) -> tuple[str, float, str | None]:
     sign = next((one for one in (">", "may exceed") if one in signs and rest.startswith(one)), None)
     place = len(first) + 1
     if sign is None:
-        raise _refused(line, place, f"expected {' or '.join(signs)} after {first!r}", f"{first} > 5 points")
+        raise _refused(
+            line, place, f"expected {' or '.join(signs)} after {first!r}", f"For example: {first} > 5 points"
+        )
     size = rest.removeprefix(sign)
     place = head.index(sign) + len(sign) + len(size) - len(size.lstrip())
     found = SIZE.match(size.strip())
@@ -170,7 +174,7 @@ def _sized(line: str, head: str, first: str) -> tuple[str, float, str | None]:
             "Expected a number of at least 0, such as 5 or 2.5.",
         )
     if not unit:
-        raise _refused(line, len(head), "the unit is missing", f"{number} what? {KNOWN_UNITS}.")
+        raise _refused(line, len(head), "the unit is missing", f"Write a unit after {number}: {KNOWN_UNITS}.")
     if unit not in SPELT:
         percent = " A difference of rates is in points." if unit.startswith(("%", "percent")) else ""
         raise _refused(
@@ -178,7 +182,10 @@ def _sized(line: str, head: str, first: str) -> tuple[str, float, str | None]:
         )
     if first == "refusals" and SPELT[unit] != POINTS:
         raise _refused(
-            line, head.index(unit, place), "refusals are rates, in points", "For example: refusals > 5 points"
+            line,
+            head.index(unit, place),
+            "differences between rates of refusals are in points",
+            "For example: refusals > 5 points",
         )
     subject = first if sign == ">" and first != "disparity" else f"{first} {sign}"
     return subject, amount, SPELT[unit]

@@ -205,7 +205,10 @@ def gate(
         notes += _left_aside(condition, asked_about(condition, pieces, kind))
     units = {one.unit for one in power}
     if power and (free := dict.fromkeys(case.unit for case in cases if case.unit and case.unit not in units)):
-        notes.append(f"no power is required in {listing([unit for unit in free if unit])}")
+        notes.append(
+            f"`--require-power` names no minimum for results in {listing([unit for unit in free if unit])}, so these "
+            "results need no minimum power"
+        )
     asked = any(condition.subject == OVER_ALL for condition in conditions)
     return GateOutcome(tuple(cases), tuple(dict.fromkeys(notes)), () if asked else _risen(evidence))
 

@@ -48,7 +48,8 @@ def write_summary(outcome: GateOutcome, path: Path | str) -> Path:
             file.write(markdown(outcome))
     except OSError as error:
         raise WriteError(
-            f"Cannot write {path}: {error.strerror or error}.", "Choose another file."
+            f"Cannot write {path}: {error.strerror or error}.",
+            "Choose a file in a folder that you can write to.",
         ) from error
     return path
 

@@ -346,7 +346,7 @@ def check_same(base: pl.DataFrame, row: pl.DataFrame, label: str) -> None:
     openers = [frame.filter(pl.col("turn") == 1).select(told).sort("conversation") for frame in (base, row)]
     if not openers[0].equals(openers[1]):
         raise DataError(
-            f"The row {label!r} has other conversations than {BASE!r}.",
+            f"The conversations of the row {label!r} have other prompts than those of {BASE!r}.",
             "All rows of a study need the same names, personas and seed. Start a new study with -o.",
         )
 

@@ -279,9 +279,11 @@ def limits(values: Floats, shares: Floats, level: float = 0.05) -> dict[str, Any
     told |= dict.fromkeys(("low", "high", "p", "minimum_detectable", "obstacle"))
     moved = values[1:] - values[0]
     if len(moved) < LEAST_GROUPS or not shares.size:
-        return told | {"obstacle": f"Fewer than {LEAST_GROUPS} names of a gender."}
+        return told | {"obstacle": f"One of the genders has fewer than {LEAST_GROUPS} names."}
     if not np.isfinite(moved).all():
-        return told | {"obstacle": "It cannot be measured for every reweighting of the groups of names."}
+        return told | {
+            "obstacle": "The value cannot be computed for every reweighting of the groups of names."
+        }
     factors, freedom = of_shares(shares)
     if freedom < LEAST_FREEDOM:
         return told | {
@@ -293,7 +295,12 @@ def limits(values: Floats, shares: Floats, level: float = 0.05) -> dict[str, Any
     influences = moved * (1 + own)
     error = float((factors * (influences - influences.mean()) ** 2).sum()) ** 0.5
     if error <= 1e-12 * max(1.0, abs(estimate)):
-        return told if estimate == 0 else told | {"obstacle": "It does not vary between groups of names."}
+        return (
+            told
+            if estimate == 0
+            else told
+            | {"obstacle": "The value does not vary between groups of names, so its uncertainty is unknown."}
+        )
     found = t_inference([estimate], [error], [freedom])
     smallest = float(stdtrit(freedom, 1 - level / 2) + stdtrit(freedom, POWER)) * error
     tested = {"low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0])}

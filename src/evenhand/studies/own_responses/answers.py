@@ -93,11 +93,15 @@ def answers_of(
         part = part.filter(named.fill_null(False))
         if part.is_empty():
             raise DataError(
-                f"{where}: the column {column!r} contains no group in any row.", "Fill in the groups."
+                f"{where}: the column {column!r}, which should contain the groups, is empty in every row.",
+                "Fill in the group of each row, or give another column: --column COLUMN=group",
             )
         lost = table.height - part.height
         if lost:
-            told.append(f"{lost:,} of {table.height:,} rows have no {column} and are excluded from it.")
+            told.append(
+                f"{lost:,} of {table.height:,} rows have no value in the column {column} and are excluded from its "
+                "comparisons."
+            )
         parts.append(part)
     frame = pl.concat(parts)
     if "sample" in frame.columns:
@@ -122,7 +126,7 @@ def _with_outcome(
     if negative and label is None:
         raise UsageError(
             "`--negative` requires a column of labels.",
-            "Name it: --column COLUMN=label",
+            "Name the column that contains the labels: --column COLUMN=label",
         )
     if label is not None:
         return kept.with_columns(
@@ -137,7 +141,10 @@ def _with_outcome(
         numbers = number_column(table.with_columns(column.alias(score)), score, where, _hint)
         endless = numbers.is_infinite().fill_null(False).arg_true()
         if len(endless):
-            raise DataError(f"{where}, row {endless[0] + 1}: '{score}' is infinite.", "Leave the cell empty.")
+            raise DataError(
+                f"{where}, row {endless[0] + 1}: '{score}' is infinite.",
+                "Write a number, or leave the cell empty if there is none.",
+            )
         numbers = numbers.fill_nan(None)
         _refuse_uncomputable(numbers.alias(score), where)
         return kept.with_columns(numbers.alias("score")), score
@@ -157,7 +164,7 @@ def _refuse_swapped(table: pl.DataFrame, columns: Columns, score: str, where: So
                 f"{where}: the columns of the group and the score look swapped: {group!r}, given as group, contains "
                 f"{numbers.n_unique()} different numbers in {table.height} rows, and {score!r}, given as score, "
                 "contains words.",
-                f"evenhand measure {where} {flag(score, 'group')} {flag(group, 'score')}",
+                f"If so, swap them: evenhand measure {where} {flag(score, 'group')} {flag(group, 'score')}",
                 {score: "group", group: "score"},
             )
 

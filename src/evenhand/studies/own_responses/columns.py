@@ -99,7 +99,7 @@ def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str]
         if stated.get(theirs, name) != name:
             raise UsageError(
                 f"`--column` gives the column {theirs!r} two roles: {stated[theirs]} and {name}.",
-                "Give one of them.",
+                "Give each column one role.",
             )
         stated[theirs] = name
     return stated

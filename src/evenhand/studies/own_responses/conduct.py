@@ -185,7 +185,9 @@ def measure_responses(
 
 def _table(source: Source, reading: Reading, told: list[str]) -> pl.DataFrame:
     if reading.decimal not in (None, ".", ","):
-        raise UsageError(f"`--decimal` must be . or a comma, got {reading.decimal!r}.", "--decimal ,")
+        raise UsageError(
+            f"`--decimal` must be a point or a comma, got {reading.decimal!r}.", "For example: --decimal ,"
+        )
     table = read_table(
         source,
         ANSWER_FORMAT,
@@ -211,7 +213,10 @@ def _answers(
     told += [*columns.told, *answers.told]
     if threshold is not None:
         if "score" not in answers.frame.columns:
-            raise UsageError("`--threshold` requires a column of scores.", "Name it: --column COLUMN=score")
+            raise UsageError(
+                "`--threshold` requires a column of scores.",
+                "Name the column that contains the scores: --column COLUMN=score",
+            )
         return replace(answers, called=f"with {answers.called} of {threshold:g} or more")
     return answers
 

@@ -22,7 +22,7 @@ from evenhand.studies.search_instruction.options import RevisionConfig, revision
 from evenhand.studies.search_instruction.page import revision_page
 from evenhand.studies.search_instruction.record import stored_search
 from evenhand.studies.search_instruction.terminal import render_revision
-from evenhand.study import check_addresses, check_code, files_of, loaded_or_none, name_of
+from evenhand.study import check_addresses, check_code, files_of, loaded_or_none, name_of, name_options
 
 FORMAT = 1
 REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
@@ -228,8 +228,8 @@ def resumed_search(
     named = {name: value for name, value in given.items() if value is not None and value != ()}
     if others := [name for name in named if name not in REPEATABLE]:
         raise UsageError(
-            f"{folder} is an existing search, so {', '.join(others)} cannot be changed.",
-            "Remove these options to resume it, or start a new search.",
+            f"{folder} is an existing search, so {name_options(others)} cannot be changed.",
+            "Remove these options to resume it, or start a new search with -o.",
         )
     stored = stored_search(folder)
     audit = stored.audit

@@ -40,7 +40,8 @@ def conduct_search(
     options.check_model()
     if not output.name or is_folder(output):
         raise UsageError(
-            f"Cannot write the trigger to {str(output)!r}: it is not a file name.", "Give a file name."
+            f"`--output` expects a file for the trigger, got {str(output)!r}.",
+            "Give the name of a file, such as --output trigger.json",
         )
     prompts = read_trigger_prompts(options.prompts)
     examples = None if options.examples is None else read_examples(options.examples)

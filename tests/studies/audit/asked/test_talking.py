@@ -187,7 +187,10 @@ def test_personas_of_a_file_are_told_one_to_each_speaker(tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"benchmarks": ["talks"], "samples": 4}, "samples has no effect here: talks does not generate text"),
+        (
+            {"benchmarks": ["talks"], "samples": 4},
+            r"samples \(--samples\) has no effect here: talks does not generate text",
+        ),
         (
             {"benchmarks": ["evenhand-likelihood"], "dialogue": {"pinned": True}},
             "dialogue has no effect here: evenhand-likelihood does not hold",

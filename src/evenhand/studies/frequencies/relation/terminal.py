@@ -28,11 +28,11 @@ def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path
         out.line(f"{one.asked.name}: rank correlations of outcome and frequency", "bold")
         table = out.table(
             ("outcome", "left"),
-            ("plain", "right"),
-            ("held equal", "right"),
+            ("correlation", "right"),
+            ("partial", "right"),
             ("95% CI", "left"),
             ("q", "right"),
-            ("finds", "right"),
+            ("MDE", "right"),
             ("verdict", "left"),
         )
         for row in whole_rows(one):
@@ -49,8 +49,8 @@ def render_relation(relation: Joined, console: Console, paths: Mapping[str, Path
             )
         out.show(table)
     out.line(
-        "held equal: within axes, at equal length; finds: the smallest, of numbers without noise and shared "
-        "ranks, found in about four of five samples that are measurable.",
+        "Partial: correlation within axes, with the length of descriptors and other properties controlled for (see "
+        "the notes). MDE: minimum detectable correlation at 80% power, for numbers without noise or ties.",
         "dim",
     )
     out.gap()

@@ -173,7 +173,10 @@ def generate_responses(
     ]
     if (failed := sum(reply is None for reply in replies)) > MOST_FAILED * len(replies):
         reason = next(detail for detail, reply in zip(written.details, replies, strict=True) if reply is None)
-        raise ModelError(f"{failed} of {len(replies)} replies failed; the first: {reason}.")
+        raise ModelError(
+            f"The model could not generate {failed} of {len(replies)} replies. The first failed because: {reason}.",
+            "Use a model with a longer context, or more memory.",
+        )
     return pl.DataFrame(
         {
             "key": [one.key for one in asked],
