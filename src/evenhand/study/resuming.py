@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from evenhand.schema import VERSION, UsageError
 from evenhand.study.fields import select_fields
-from evenhand.study.options import Options, validated
+from evenhand.study.options import Options, name_options, validated
 from evenhand.study.record import Compared, StudyRecord
 from evenhand.study.values import drop_missing
 
@@ -66,7 +66,7 @@ class StudyOptions(Options):
         if cls.FIXED and (fixed := [name for name in given if name not in free]):
             noun = cls.RECORD.called.split()[-1] if cls.RECORD else "study"
             raise UsageError(
-                f"{folder} is an existing {noun}, so {', '.join(fixed)} cannot be changed.", cls.FIXED
+                f"{folder} is an existing {noun}, so {name_options(fixed)} cannot be changed.", cls.FIXED
             )
         options = stored.update(given, folder)
         options.refuse_untrusted(folder, given, trusted=trust_addresses)
