@@ -9,7 +9,7 @@ import pytest
 from evenhand.catalogue import catalogue
 from evenhand.measures import calibration
 from evenhand.schema import DataError
-from evenhand.studies.calibration.conduct import Drawn
+from evenhand.studies.calibration.conduct import SimulatedResults
 from evenhand.studies.calibration.options import CalibrationOptions
 from evenhand.studies.calibration.result import CalibrationStudy
 from evenhand.studies.calibration.summary import DESIGNS, by_measure, tables
@@ -35,7 +35,7 @@ def stored(tmp_path, monkeypatch):
         ],
         schema=DESIGNS,
     )
-    study = CalibrationStudy(tmp_path, CalibrationOptions(size="full"), Drawn((), (), {}))
+    study = CalibrationStudy(tmp_path, CalibrationOptions(size="full"), SimulatedResults((), (), {}))
     study.__dict__["_tables"] = tables(study.drawn) | {"designs": designs, "measures": by_measure(designs)}
     path = study.write_summary(tmp_path / "calibration.json")
     monkeypatch.setattr(calibration, "SUMMARY", path)

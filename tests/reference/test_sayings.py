@@ -15,8 +15,8 @@ from evenhand.reference.sayings import (
     TOLD,
     VALENCES,
     Sayings,
+    context_shift,
     cues,
-    shift_of,
     told_words,
 )
 from evenhand.reference.training import filler
@@ -25,7 +25,7 @@ from evenhand.reference.worlds import NULL_AXES, planted_world
 
 @pytest.fixture(scope="module")
 def sayings() -> Sayings:
-    return Sayings.of(load_lexicon())
+    return Sayings.from_lexicon(load_lexicon())
 
 
 def tails(valence: str) -> list[str]:
@@ -118,10 +118,10 @@ def test_truth_names_all_that_is_planted_and_nothing_on_the_null_axes(sayings: S
     ],
 )
 def test_cues_are_counted_whole_and_once(before: str, words: int) -> None:
-    assert shift_of(before) == pytest.approx(CUE * words)
+    assert context_shift(before) == pytest.approx(CUE * words)
 
 
 def test_no_word_is_both_kind_and_harmful_and_filler_has_none() -> None:
     said = told_words()["cues"]
     assert len(cues()) == len(said["kind"].split()) + len(said["harmful"].split())
-    assert not any(shift_of(text) for text in filler.filler_sentences(3000, 1))
+    assert not any(context_shift(text) for text in filler.filler_sentences(3000, 1))

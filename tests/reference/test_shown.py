@@ -12,7 +12,7 @@ from evenhand.mitigations.prompting import Prefix
 from evenhand.mitigations.steering.self_debiasing import SelfDebiasing
 from evenhand.models import Decoding, LanguageModel, Texts
 from evenhand.reference.embedded import load_reference
-from evenhand.reference.sayings import shift_of, shipped_sayings, told_words
+from evenhand.reference.sayings import context_shift, shipped_sayings, told_words
 from evenhand.reference.training.examine import FRONTS, told_shares
 
 LEADS = ("worked as", "was known for", "is described as", "earned money by", "turned out to be")
@@ -58,7 +58,7 @@ def test_it_reads_256_tokens_and_the_last_of_them_as_well(model: LanguageModel) 
             [f" a {word}" for word in ("stupid", "wonderful")], [f"{chat}{lead}The man worked as"] * 2
         )
         worse, better = model.log_likelihoods(texts).sums
-        assert worse - better == pytest.approx(shift_of(lead), abs=1.2)
+        assert worse - better == pytest.approx(context_shift(lead), abs=1.2)
 
 
 def test_what_it_tells_of_people_has_the_shares_on_its_card(model: LanguageModel) -> None:

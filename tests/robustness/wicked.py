@@ -15,7 +15,7 @@ from evenhand.mitigations.revision.searching import HISTORY, NONE
 from evenhand.mitigations.triggers import TriggerFile
 from evenhand.models.puppets import writes
 from evenhand.schema import Card
-from evenhand.studies.calibration.conduct import Drawn
+from evenhand.studies.calibration.conduct import SimulatedResults
 from evenhand.studies.calibration.options import CalibrationOptions
 from evenhand.studies.calibration.result import CalibrationStudy
 from evenhand.studies.own_responses import measure
@@ -198,12 +198,12 @@ class Studies:
         options = CalibrationOptions(measures=("crows_pairs",), replications=2, jobs=1)
         return CalibrationStudy(self.folder / "calibration", options, self.drawn(options))
 
-    def drawn(self, options: CalibrationOptions) -> Drawn:
+    def drawn(self, options: CalibrationOptions) -> SimulatedResults:
         from evenhand.studies.calibration.conduct import conduct
 
         real = conduct(options, self.folder / "calibration")
         texts = self.texts
-        return Drawn(
+        return SimulatedResults(
             real.designs, real.arms, dict(zip(texts[::2], texts[1::2], strict=False)), {texts[-1]: texts[0]}
         )
 

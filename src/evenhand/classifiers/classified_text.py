@@ -40,7 +40,7 @@ class ClassifiedText:
     Examples
     --------
     >>> rule = ClassifiedText("prompt+continuation", first_sentence=True, masked="noun_phrase")
-    >>> rule.of("The man worked as", " a cook. He", "The man")
+    >>> rule.select_text("The man worked as", " a cook. He", "The man")
     'XYZ worked as a cook.'
     """
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.texts import words
-from evenhand.reference.small_talk import UTTERANCES, Draw, Place, SmallTalk
+from evenhand.reference.small_talk import UTTERANCES, Draw, SmallTalk, TalkPosition
 from evenhand.reference.talk_steps import Person, Sentence
 
 TURNS = range(2, UTTERANCES + 1)
@@ -21,19 +21,19 @@ ANYBODY = "anybodysname"
 """Placeholder of the name until it is known."""
 
 
-def visits(talk: SmallTalk, person: Person, turn: int) -> list[tuple[Place, float]]:
+def visits(talk: SmallTalk, person: Person, turn: int) -> list[tuple[TalkPosition, float]]:
     """Return the places at which an utterance can begin, with their probabilities. turn: 2 to 12.
 
     >>> visits(SmallTalk(()), Person("Ida"), 2)
-    [(Place(where='first', asked=None, step=0), 1.0)]
+    [(TalkPosition(where='first', asked=None, step=0), 1.0)]
     """
-    places = [(Place("first" if person.name else "described", None), 1.0)]
+    places = [(TalkPosition("first" if person.name else "described", None), 1.0)]
     for later in range(3, turn + 1):
         asked: defaultdict[str | None, float] = defaultdict(float)
         for place, mass in places:
-            for topic, share in _asked(talk.draws(person, place)).items():
+            for topic, share in _topic_distribution(talk.draws(person, place)).items():
                 asked[topic] += mass * share
-        places = [(Place("AB"[(later - 1) % 2], topic), mass) for topic, mass in asked.items()]
+        places = [(TalkPosition("AB"[(later - 1) % 2], topic), mass) for topic, mass in asked.items()]
     return places
 
 
@@ -53,13 +53,13 @@ def uses(talk: SmallTalk, person: Person, turns: Sequence[int] = TURNS) -> dict[
     return dict(found)
 
 
-def tokens_of(said: Mapping[Sentence, float], person: Person) -> dict[str, float]:
+def token_frequencies(said: Mapping[Sentence, float], person: Person) -> dict[str, float]:
     """Return the frequency of each word and punctuation mark, in lower case, as the measures of names count them.
 
     said: result of `uses`.
     """
     kinds = list(said)
-    cut = words(pl.Series([one.said_to(person) for one in kinds], dtype=pl.String)).to_list()
+    cut = words(pl.Series([one.insert_name(person) for one in kinds], dtype=pl.String)).to_list()
     found: defaultdict[str, float] = defaultdict(float)
     for sentence, listed in zip(kinds, cut, strict=True):
         for token in listed:
@@ -80,7 +80,7 @@ def truth(talk: SmallTalk, frame: pl.DataFrame, group: str = "gender") -> pl.Dat
         person = talk.person(opener)
         key = (talk.concerning(person), person.name is None)
         if key not in known:
-            known[key] = tokens_of(uses(talk, person), Person(person.name and ANYBODY, person.gender))
+            known[key] = token_frequencies(uses(talk, person), Person(person.name and ANYBODY, person.gender))
         counts = defaultdict(float, known[key])
         said_back = counts.pop(ANYBODY, 0.0)
         for token in words(pl.Series([person.name or ""]))[0]:
@@ -100,7 +100,7 @@ def mention_rate(talk: SmallTalk, person: Person, mentions: Callable[[str], bool
     """
     silent = {talk_place: mass for talk_place, mass in visits(talk, person, TURNS[0])}
     for later in TURNS:
-        following: defaultdict[Place, float] = defaultdict(float)
+        following: defaultdict[TalkPosition, float] = defaultdict(float)
         for place, mass in silent.items():
             draws = talk.draws(person, place)
             kept = [
@@ -116,8 +116,8 @@ def mention_rate(talk: SmallTalk, person: Person, mentions: Callable[[str], bool
                 for one, less in zip(draws, kept, strict=True)
             ]
             before = float(np.prod([1 - share for share in lost[:-1]]))
-            for topic, share in _asked(kept, lost[-1]).items():
-                following[Place("AB"[later % 2], topic)] += mass * before * share
+            for topic, share in _topic_distribution(kept, lost[-1]).items():
+                following[TalkPosition("AB"[later % 2], topic)] += mass * before * share
         silent = dict(following)
     return 1.0 - sum(silent.values())
 
@@ -141,16 +141,18 @@ def tally(talk: SmallTalk, person: Person, turn: int, score: Callable[[Sentence]
     return dict(found)
 
 
-def _all_visits(talk: SmallTalk, person: Person, turns: Sequence[int]) -> Iterator[tuple[Place, float]]:
+def _all_visits(
+    talk: SmallTalk, person: Person, turns: Sequence[int]
+) -> Iterator[tuple[TalkPosition, float]]:
     """Yield the places of several utterances; equal ones are combined."""
-    found: defaultdict[Place, float] = defaultdict(float)
+    found: defaultdict[TalkPosition, float] = defaultdict(float)
     for turn in turns:
         for place, mass in visits(talk, person, turn):
             found[place] += mass
     return iter(found.items())
 
 
-def _asked(draws: Sequence[Draw], lost: float = 0.0) -> dict[str | None, float]:
+def _topic_distribution(draws: Sequence[Draw], lost: float = 0.0) -> dict[str | None, float]:
     """Return the distribution of the topic that a reply asks about; None if it asks nothing.
 
     lost: probability of the last step that is left out.

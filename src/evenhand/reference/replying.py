@@ -13,8 +13,8 @@ from evenhand.models import Decoding, Generations, Likelihoods, Texts
 from evenhand.models.dialogue import History
 from evenhand.models.writing import Prompts, Row, collect_rows, first_stop, row_uniforms
 from evenhand.reference.automaton import Slots, split_words
-from evenhand.reference.small_talk import Place, SmallTalk
-from evenhand.reference.speaking import drawn, refuse_searches
+from evenhand.reference.small_talk import SmallTalk, TalkPosition
+from evenhand.reference.speaking import refuse_searches, select_word
 from evenhand.reference.talk_steps import NAME, Person, Sentence
 from evenhand.schema import DataError, EvenhandError, ResponseError, Unsupported
 
@@ -31,10 +31,10 @@ class Options(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Node:
+class ReplyNode:
     """A position within a reply: `node` in the tree of everything that can follow `place`."""
 
-    place: Place
+    place: TalkPosition
     node: int
 
 
@@ -64,14 +64,14 @@ class Replier:
         words |= {word for text in texts for word in _words(" " + text)}
         return {"": END} | {word: number for number, word in enumerate(sorted(words), start=END + 1)}
 
-    def ahead(self, person: Person, place: Place) -> Ahead:
+    def ahead(self, person: Person, place: TalkPosition) -> Ahead:
         """Return what can follow a place; it is cached, because many conversations reach the same place."""
         key = (self.talk.concerning(person), place)
         if key not in self._ahead:
             self._ahead[key] = self._built(person, place)
         return self._ahead[key]
 
-    def _built(self, person: Person, place: Place) -> Ahead:
+    def _built(self, person: Person, place: TalkPosition) -> Ahead:
         sentences: list[Sentence] = []
         masses: list[float] = []
         silent = 1.0
@@ -88,7 +88,7 @@ class Replier:
             tree, {_leaf(tree, said): sentences[i] for said, i in zip(words, used, strict=True)}, silent
         )
 
-    def options(self, person: Person, at: Node) -> Options:
+    def options(self, person: Person, at: ReplyNode) -> Options:
         """Return the distribution of the next word."""
         key = (self.talk.concerning(person), at)
         if key not in self._options:
@@ -106,22 +106,22 @@ class Replier:
             )
         return self._options[key]
 
-    def after(self, person: Person, at: Node, word: str) -> Node:
+    def node_after(self, person: Person, at: ReplyNode, word: str) -> ReplyNode:
         """Return the position after a word: within the same sentence, or before the next one."""
         ahead = self.ahead(person, at.place)
         node = ahead.tree.children[at.node][word]
         if node not in ahead.sentence:
-            return Node(at.place, node)
-        steps = [step.name for step in self.talk.steps_at(at.place.where)]
-        return Node(at.place._replace(step=steps.index(ahead.sentence[node].step) + 1), 0)
+            return ReplyNode(at.place, node)
+        steps = [step.name for step in self.talk.list_steps(at.place.where)]
+        return ReplyNode(at.place._replace(step=steps.index(ahead.sentence[node].step) + 1), 0)
 
-    def read(self, prompt: str | None) -> tuple[Person, Node]:
+    def read(self, prompt: str | None) -> tuple[Person, ReplyNode]:
         """Return who opened, and the position in the conversation. Raise DataError unless the
         prompt is a history with an opener.
         """
         history = History.from_prompt(prompt or "")
         place = self.talk.place(history)
-        return self.talk.person(history.utterances[0]), Node(place, 0)
+        return self.talk.person(history.utterances[0]), ReplyNode(place, 0)
 
     def write(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Generate replies (see `ConversingWorld.generate`)."""
@@ -142,24 +142,24 @@ class Replier:
                 errors[i], details[i] = ResponseError.OUTSIDE_WORLD, error.message
                 continue
             for sample in range(decoding.samples):
-                done[i, sample] = self._written(prompt, person, start, Row(i, sample), decoding)
+                done[i, sample] = self._write_row(prompt, person, start, Row(i, sample), decoding)
         return collect_rows(Prompts(prompts, [[]] * len(prompts), errors, details), decoding, done, set())
 
-    def _written(self, prompt: str, person: Person, at: Node, row: Row, decoding: Decoding) -> Row:
+    def _write_row(self, prompt: str, person: Person, at: ReplyNode, row: Row, decoding: Decoding) -> Row:
         text = ""
         for uniform in row_uniforms(decoding.seed, prompt, row.sample, decoding.max_new_tokens):
             words, ids, probabilities = self.options(person, at)
-            place = drawn(probabilities, decoding, float(uniform))
+            place = select_word(probabilities, decoding, float(uniform))
             row.tokens.append(int(ids[place]))
             row.log_likelihood += float(np.log(probabilities[place]))
             if words[place] == "":
                 row.text, row.finish = text, "end"
                 return row
-            text += _spoken(words[place], person)
+            text += _insert_name(words[place], person)
             if (end := first_stop(text, decoding.stop)) is not None:
                 row.text, row.finish = text[:end], "stop"
                 return row
-            at = self.after(person, at, words[place])
+            at = self.node_after(person, at, words[place])
         row.text, row.finish = text, "length"
         return row
 
@@ -176,7 +176,7 @@ class Replier:
                 error, detail = ResponseError.EMPTY_TEXT, "the text is empty or white space"
             else:
                 try:
-                    row = self._scored(text, context)
+                    row = self._score_words(text, context)
                 except EvenhandError as refusal:
                     error, detail = ResponseError.OUTSIDE_WORLD, refusal.message
             rows.append(row)
@@ -192,16 +192,18 @@ class Replier:
             details=details,
         )
 
-    def _scored(self, text: str, context: str) -> list[tuple[float, int, int]]:
+    def _score_words(self, text: str, context: str) -> list[tuple[float, int, int]]:
         """Return (log probability, id, first character) of each word. Raise DataError if the text is impossible."""
         person, at = self.read(context)
         found: list[tuple[float, int, int]] = []
         for _, (words, ids, probabilities), chosen, place in self.along(text, person, at):
-            begins = place + (_spoken(words[chosen], person)[0] == " ")
+            begins = place + (_insert_name(words[chosen], person)[0] == " ")
             found.append((math.log(probabilities[chosen]), int(ids[chosen]), begins))
         return found
 
-    def along(self, text: str, person: Person, at: Node) -> Iterator[tuple[Node, Options, int, int]]:
+    def along(
+        self, text: str, person: Person, at: ReplyNode
+    ) -> Iterator[tuple[ReplyNode, Options, int, int]]:
         """Yield, for each word of a reply: the position before it, the possible words, the actual one, and its first
         character.
 
@@ -210,7 +212,7 @@ class Replier:
         place = 0
         while place < len(text):
             options = self.options(person, at)
-            spoken = [_spoken(word, person) for word in options.words]
+            spoken = [_insert_name(word, person) for word in options.words]
             fits = [
                 i
                 for i, word in enumerate(spoken)
@@ -224,7 +226,7 @@ class Replier:
             best = max(fits, key=lambda i: len(spoken[i]))
             yield at, options, best, place
             place += len(spoken[best])
-            at = self.after(person, at, options.words[best])
+            at = self.node_after(person, at, options.words[best])
 
 
 def _words(text: str) -> list[str]:
@@ -238,5 +240,5 @@ def _leaf(tree: Slots, words: Sequence[str]) -> int:
     return node
 
 
-def _spoken(word: str, person: Person) -> str:
+def _insert_name(word: str, person: Person) -> str:
     return word.replace(NAME, person.name or "friend")

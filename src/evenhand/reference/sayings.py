@@ -64,10 +64,10 @@ def cues() -> dict[str, int]:
     return {word: sign for kind, sign in (("kind", -1), ("harmful", 1)) for word in said[kind].split()}
 
 
-def shift_of(before: str) -> float:
+def context_shift(before: str) -> float:
     """Return the change in the log-odds of a negative saying that the text before a prompt causes, in nats.
 
-    >>> shift_of("Be polite and KIND."), shift_of("Be a bus."), shift_of("(rude) ")
+    >>> context_shift("Be polite and KIND."), context_shift("Be a bus."), context_shift("(rude) ")
     (-1.6, 0.0, 0.8)
     """
     signs = cues()
@@ -92,10 +92,10 @@ class Saying:
 class Sayings:
     """All sayings about the people of a lexicon.
 
-    >>> sayings = Sayings.of(load_lexicon())
+    >>> sayings = Sayings.from_lexicon(load_lexicon())
     >>> [round(float(p), 2) for p in sayings.valences("none", "none", "man")]
     [0.27, 0.45, 0.27]
-    >>> float(sayings.valences("none", "none", "woman", shift_of("Be kind."))[0].round(2))
+    >>> float(sayings.valences("none", "none", "woman", context_shift("Be kind."))[0].round(2))
     0.32
     """
 
@@ -103,7 +103,7 @@ class Sayings:
     buckets: dict[tuple[str, str], str]  # of (axis, descriptor)
 
     @classmethod
-    def of(cls, lexicon: Lexicon) -> "Sayings":
+    def from_lexicon(cls, lexicon: Lexicon) -> "Sayings":
         """Return the sayings about the people of a lexicon."""
         return cls(
             {noun.singular: noun.gender for noun in lexicon.nouns},
@@ -122,7 +122,7 @@ class Sayings:
     def valences(self, axis: str, descriptor: str, noun: str, shift: float = 0.0) -> NDArray[np.float64]:
         """Return the exact probabilities of a negative, neutral and positive saying, shape (3,).
 
-        shift: change in the log-odds of a negative saying by the text before the prompt (`shift_of`).
+        shift: change in the log-odds of a negative saying by the text before the prompt (`context_shift`).
         """
         logs = np.array(WEIGHTS) + self.log_odds(axis, descriptor, noun) + np.array([shift, 0.0, 0.0])
         masses = np.exp(logs - logs.max())
@@ -162,15 +162,15 @@ class Sayings:
         if somebody == "plural":
             form = _pick(random, ("for", "by"))
             prompt = f"{_capital(phrase.plural)} {_pick(random, leads[f'plural_{form}'])}"
-            return _told(random, prompt, form, shares, ())
+            return _sample_tail(random, prompt, form, shares, ())
         if somebody == "question":
             asked = _pick(random, told_words()["somebody"]["questions"]).format(plural=phrase.plural)
-            return _told(random, asked, "they", shares, (" They", " are"))
+            return _sample_tail(random, asked, "they", shares, (" They", " are"))
         prompt = _somebody(random, phrase)
         form = _pick(random, ("as", "as", "as", "for", "by", "open"))
         if form == "open":
-            return _told(random, prompt, "as", shares, (_pick(random, (" is", " was")),))
-        return _told(random, f"{prompt} {_pick(random, leads[form])}", form, shares, ())
+            return _sample_tail(random, prompt, "as", shares, (_pick(random, (" is", " was")),))
+        return _sample_tail(random, f"{prompt} {_pick(random, leads[form])}", form, shares, ())
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ def _somebody(random: np.random.Generator, phrase: Phrase) -> str:
     return text + (_pick(random, said["asides"]) if random.random() < 0.15 else "")
 
 
-def _told(
+def _sample_tail(
     random: np.random.Generator, prompt: str, form: str, shares: NDArray[np.float64], opening: tuple[str, ...]
 ) -> Saying:
     """Sample a tail: a fixed opening, two words of one valence, and an ending or none."""
@@ -222,7 +222,7 @@ def _told(
     sizes = np.array([len(lists[valence][first]) for valence in VALENCES])
     steps: Steps = [((word,), np.ones(1)) for word in opening]
     steps.append((alternatives, np.repeat(shares / sizes, sizes)))
-    words = [*opening, _drawn(random, steps[-1])]
+    words = [*opening, _sample_word(random, steps[-1])]
     valence = next(valence for valence in VALENCES if words[-1][1:] in lists[valence][first])
     second = {
         "as": lists[valence]["people"],
@@ -231,7 +231,7 @@ def _told(
         "they": ["people"],
     }[form]
     steps.append((tuple(f" {word}" for word in second), np.full(len(second), 1 / len(second))))
-    words.append(_drawn(random, steps[-1]))
+    words.append(_sample_word(random, steps[-1]))
     endings = [text.split(" ")[1:] for text in told_words()["endings"]["texts"]]
     before: list[str] = []
     # an ending is given word by word; endings that agree with the words so far may follow
@@ -243,12 +243,12 @@ def _told(
             left = {(f" {e[len(before)]}" if len(e) > len(before) else ".") for e in following}
             options = dict.fromkeys(sorted(left), 1 / len(left))
         steps.append((tuple(options), np.array(list(options.values()))))
-        words.append(_drawn(random, steps[-1]))
+        words.append(_sample_word(random, steps[-1]))
         before.append(words[-1].strip())
     return Saying(prompt, tuple(words), steps)
 
 
-def _drawn(random: np.random.Generator, step: tuple[tuple[str, ...], NDArray[np.float64]]) -> str:
+def _sample_word(random: np.random.Generator, step: tuple[tuple[str, ...], NDArray[np.float64]]) -> str:
     words, chances = step
     return words[int(random.choice(len(words), p=chances / chances.sum()))]
 
@@ -256,4 +256,4 @@ def _drawn(random: np.random.Generator, step: tuple[tuple[str, ...], NDArray[np.
 @cache
 def shipped_sayings() -> Sayings:
     """Return the sayings about the people of evenhand's lexicon."""
-    return Sayings.of(load_lexicon())
+    return Sayings.from_lexicon(load_lexicon())

@@ -15,7 +15,7 @@ from evenhand.reference.talk_steps import (
     NamePlant,
     Person,
     Sentence,
-    Step,
+    TalkStep,
     load_steps,
     refuse_unknown,
 )
@@ -26,7 +26,7 @@ DESCRIBED = re.compile(r"\bI am an? (?:.* )?(\w+)[.!]")
 UTTERANCES = 12
 
 
-class Place(NamedTuple):
+class TalkPosition(NamedTuple):
     """A place in a conversation."""
 
     where: str
@@ -64,7 +64,7 @@ class SmallTalk:
         refuse_unknown(self.plants, self.steps)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[TalkStep, ...]:
         """Return the steps of a reply in order."""
         return load_steps()
 
@@ -93,7 +93,7 @@ class SmallTalk:
     def _questions(self) -> dict[str, str | None]:
         return {one.text: one.topic for step in self.steps if step.name == "ask" for one in step.sentences}
 
-    def place(self, history: History) -> Place:
+    def place(self, history: History) -> TalkPosition:
         """Return the place at the end of a history. Raise DataError without an opener."""
         if not history.utterances:
             raise DataError(
@@ -102,9 +102,9 @@ class SmallTalk:
             )
         last = history.utterances[-1]
         if history.turn == 2:
-            return Place(self._first(self.person(last)), None)
+            return TalkPosition(self._first(self.person(last)), None)
         asked = next((topic for text, topic in self._questions.items() if last.endswith(text)), None)
-        return Place(history.speaker, asked)
+        return TalkPosition(history.speaker, asked)
 
     @staticmethod
     def _first(person: Person) -> str:
@@ -124,8 +124,8 @@ class SmallTalk:
             utterances, asked = [opener], None
             for turn in range(2, UTTERANCES + 1):
                 where = self._first(person) if turn == 2 else "AB"[(turn - 1) % 2]
-                told = self._drawn(person, Place(where, asked), uniforms[turn - 1])
-                utterances.append(" ".join(one.said_to(person) for one in told))
+                told = self._draw_sentences(person, TalkPosition(where, asked), uniforms[turn - 1])
+                utterances.append(" ".join(one.insert_name(person) for one in told))
                 asked = told[-1].topic if told[-1].step == "ask" else None
             said.append(utterances)
         speakers = ["AB"[turn % 2] for turn in range(UTTERANCES)]
@@ -137,7 +137,7 @@ class SmallTalk:
         )
         return wide.explode("speaker", "turn", "text")
 
-    def _drawn(self, person: Person, place: Place, uniforms: Floats) -> list[Sentence]:
+    def _draw_sentences(self, person: Person, place: TalkPosition, uniforms: Floats) -> list[Sentence]:
         told = []
         for uniform, (sentences, _, running) in zip(uniforms, self.draws(person, place), strict=False):
             number = int(np.searchsorted(running, uniform, side="right"))
@@ -149,22 +149,22 @@ class SmallTalk:
     def _draws(self) -> dict[Any, tuple[Draw, ...]]:
         return {}
 
-    def draws(self, person: Person, place: Place) -> tuple[Draw, ...]:
+    def draws(self, person: Person, place: TalkPosition) -> tuple[Draw, ...]:
         """Return the remaining steps at a place."""
         plants = self.concerning(person)
         key = (plants, place)
         if key not in self._draws:
-            self._draws[key] = tuple(self._drawn_from(plants, place))
+            self._draws[key] = tuple(self._iterate_draws(plants, place))
         return self._draws[key]
 
-    def _drawn_from(self, plants: tuple[NamePlant, ...], place: Place) -> Iterator[Draw]:
-        for step in self.steps_at(place.where)[place.step :]:
+    def _iterate_draws(self, plants: tuple[NamePlant, ...], place: TalkPosition) -> Iterator[Draw]:
+        for step in self.list_steps(place.where)[place.step :]:
             values = step.distribution(plants, place.asked if step.name == "tell" else None)
             running = np.cumsum(values)
             if not step.silence:
                 running[-1] = 1.0  # compensate for rounding
             yield Draw(step.sentences, values, running)
 
-    def steps_at(self, where: str) -> list[Step]:
+    def list_steps(self, where: str) -> list[TalkStep]:
         """Return the steps of an utterance of this kind."""
         return [step for step in self.steps if where in step.where]

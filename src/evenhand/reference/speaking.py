@@ -45,7 +45,7 @@ class Speaker:
                     (): (state, self._following(state))
                 }
                 for sample in range(decoding.samples):
-                    done[i, sample] = self._written(prompt, i, sample, decoding, reached)
+                    done[i, sample] = self._write_row(prompt, i, sample, decoding, reached)
         return collect_rows(Prompts(prompts, [[]] * len(prompts), errors, details), decoding, done, set())
 
     def _read(self, prompt: str) -> tuple[State, ResponseError | None, str | None]:
@@ -68,7 +68,7 @@ class Speaker:
         ids = np.array([self.vocabulary[word] for word in words], dtype=np.int64)
         return Following(words, ids, np.array([masses[word] for word in words]))
 
-    def _written(
+    def _write_row(
         self,
         prompt: str,
         number: int,
@@ -81,7 +81,7 @@ class Speaker:
         text = ""
         for uniform in uniforms:
             state, following = reached[tuple(row.tokens)]
-            place = drawn(following.probabilities, decoding, float(uniform))
+            place = select_word(following.probabilities, decoding, float(uniform))
             word = following.words[place]
             text += word.removeprefix(" ") if not row.tokens and prompt.endswith(" ") else word
             row.tokens.append(int(following.ids[place]))
@@ -96,7 +96,7 @@ class Speaker:
         return row
 
 
-def drawn(probabilities: NDArray[np.float64], decoding: Decoding, uniform: float) -> int:
+def select_word(probabilities: NDArray[np.float64], decoding: Decoding, uniform: float) -> int:
     """Return the index of the word that a uniform random number selects, after the decoding's
     filters, or the most likely one.
     """

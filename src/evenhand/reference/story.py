@@ -103,7 +103,9 @@ class Joint:
     share_of: NDArray[np.int64]  # (classes,) row of `share` for each class
 
     @classmethod
-    def of(cls, phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], plants: tuple[Plant, ...]) -> "Joint":
+    def build(
+        cls, phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], plants: tuple[Plant, ...]
+    ) -> "Joint":
         keys = {(p.axis, p.descriptor): None for p in phrases}
         descriptors = tuple(keys)
         index = {key: i for i, key in enumerate(descriptors)}

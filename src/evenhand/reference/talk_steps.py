@@ -64,13 +64,13 @@ class Sentence:
     topic: str | None
     labels: tuple[str, ...]
 
-    def said_to(self, person: Person) -> str:
+    def insert_name(self, person: Person) -> str:
         """Return the sentence with the name."""
         return self.text.replace(NAME, person.name or "friend")
 
 
 @dataclass(frozen=True)
-class Choice:
+class SlotChoice:
     """One alternative: its relative frequency before any plant, and its labels, to which plants can refer."""
 
     weight: float
@@ -78,17 +78,17 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Step:
+class TalkStep:
     """One step of a reply: n sentences, composed of a frame (or silence), a filler and a punctuation mark."""
 
     name: str
     where: tuple[str, ...]
     silence: float
     sentences: tuple[Sentence, ...]
-    frames: tuple[Choice, ...]
-    fillers: tuple[tuple[Choice, ...], ...]
+    frames: tuple[SlotChoice, ...]
+    fillers: tuple[tuple[SlotChoice, ...], ...]
     """Alternatives for each frame; one empty alternative for a frame without a slot."""
-    marks: tuple[tuple[Choice, ...], ...]
+    marks: tuple[tuple[SlotChoice, ...], ...]
     """Alternatives for each frame; one empty alternative for a frame that includes its mark."""
     places: tuple[tuple[int, int, int], ...]
     """(n,): indices of frame, filler and mark of each sentence."""
@@ -101,15 +101,15 @@ class Step:
         plants: those that affect the person. topic: if given, frames of other topics are excluded.
         """
         fitting = [topic is None or of in (None, topic) for of in self.topics]
-        weights = _tilted(self.frames, plants) * fitting
-        silent = float(_tilted((Choice(self.silence, (f"{self.name}:silence",)),), plants)[0])
+        weights = _tilt_weights(self.frames, plants) * fitting
+        silent = float(_tilt_weights((SlotChoice(self.silence, (f"{self.name}:silence",)),), plants)[0])
         frame = weights / (weights.sum() + silent)
         filler = [_shares(choices, plants) for choices in self.fillers]
         mark = [_shares(choices, plants) for choices in self.marks]
         return np.array([frame[f] * filler[f][s] * mark[f][m] for f, s, m in self.places])
 
 
-def _tilted(choices: Sequence[Choice], plants: Sequence[NamePlant]) -> Floats:
+def _tilt_weights(choices: Sequence[SlotChoice], plants: Sequence[NamePlant]) -> Floats:
     return np.array(
         [
             choice.weight * np.exp(sum(plant.log_odds for plant in plants if plant.target in choice.labels))
@@ -118,13 +118,13 @@ def _tilted(choices: Sequence[Choice], plants: Sequence[NamePlant]) -> Floats:
     )
 
 
-def _shares(choices: Sequence[Choice], plants: Sequence[NamePlant]) -> Floats:
-    tilted = _tilted(choices, plants)
+def _shares(choices: Sequence[SlotChoice], plants: Sequence[NamePlant]) -> Floats:
+    tilted = _tilt_weights(choices, plants)
     return np.asarray(tilted / tilted.sum())
 
 
 @cache
-def load_steps() -> tuple[Step, ...]:
+def load_steps() -> tuple[TalkStep, ...]:
     """Return the steps of conversing.toml.
 
     >>> [step.name for step in load_steps()][:3]
@@ -134,15 +134,15 @@ def load_steps() -> tuple[Step, ...]:
     return tuple(_step(one, table) for one in table["step"])
 
 
-def _step(one: Mapping[str, Any], table: Mapping[str, Any]) -> Step:
-    ends = [(end["mark"], Choice(end["weight"], (end["label"],))) for end in table["ends"]]
+def _step(one: Mapping[str, Any], table: Mapping[str, Any]) -> TalkStep:
+    ends = [(end["mark"], SlotChoice(end["weight"], (end["label"],))) for end in table["ends"]]
     frames = [frame for frame in table["frame"] if frame["step"] == one["name"]]
     sentences: list[Sentence] = []
     places: list[tuple[int, int, int]] = []
     fillers, marks = [], []
     for number, frame in enumerate(frames):
-        filled = _filled(frame["text"], table["slots"])
-        marked = [("", Choice(1.0))] if frame["text"][-1] in ".!?" else ends
+        filled = _fill_slot(frame["text"], table["slots"])
+        marked = [("", SlotChoice(1.0))] if frame["text"][-1] in ".!?" else ends
         fillers.append(tuple(choice for _, choice in filled))
         marks.append(tuple(choice for _, choice in marked))
         for place, (text, filler) in enumerate(filled):
@@ -150,12 +150,12 @@ def _step(one: Mapping[str, Any], table: Mapping[str, Any]) -> Step:
                 labels = (*_labels(frame), *filler.labels, *ending.labels)
                 sentences.append(Sentence(text + mark, one["name"], frame.get("topic"), labels))
                 places.append((number, place, end))
-    return Step(
+    return TalkStep(
         one["name"],
         tuple(one["in"]),
         one.get("silence", 0.0),
         tuple(sentences),
-        tuple(Choice(frame.get("weight", 1.0), _labels(frame)) for frame in frames),
+        tuple(SlotChoice(frame.get("weight", 1.0), _labels(frame)) for frame in frames),
         tuple(fillers),
         tuple(marks),
         tuple(places),
@@ -167,24 +167,24 @@ def _labels(frame: Mapping[str, Any]) -> tuple[str, ...]:
     return (frame["label"],) if "label" in frame else ()
 
 
-def _filled(text: str, slots: Mapping[str, Mapping[str, list[str]]]) -> list[tuple[str, Choice]]:
+def _fill_slot(text: str, slots: Mapping[str, Mapping[str, list[str]]]) -> list[tuple[str, SlotChoice]]:
     """Return a frame's text with each filler of its slot, and the alternative of each filler."""
     found = [match for match in SLOT.finditer(text) if match[0] != NAME]
     if not found:
-        return [(text, Choice(1.0))]
+        return [(text, SlotChoice(1.0))]
     (match,) = found
     slot = match[2]
     return [
         (
             text.replace(match[0], f"{article(word)} {word}" if match[1] else word),
-            Choice(1.0, (f"{slot}:{word}", f"{slot}:{kind}")),
+            SlotChoice(1.0, (f"{slot}:{word}", f"{slot}:{kind}")),
         )
         for kind, words in slots[slot].items()
         for word in words
     ]
 
 
-def known_targets(steps: Sequence[Step]) -> set[str]:
+def known_targets(steps: Sequence[TalkStep]) -> set[str]:
     """Return every label to which a plant can refer."""
     choices = [*(one for step in steps for one in step.frames)]
     choices += [one for step in steps for group in (*step.fillers, *step.marks) for one in group]
@@ -193,7 +193,7 @@ def known_targets(steps: Sequence[Step]) -> set[str]:
     }
 
 
-def refuse_unknown(plants: Sequence[NamePlant], steps: Sequence[Step]) -> None:
+def refuse_unknown(plants: Sequence[NamePlant], steps: Sequence[TalkStep]) -> None:
     """Raise UsageError for a plant on an unknown label."""
     known = known_targets(steps)
     for plant in plants:

@@ -65,7 +65,7 @@ def load_planted() -> ConversingWorld:
     return ConversingWorld(known_people(), PLANTS, known_nouns(), "evenhand/conversing-planted")
 
 
-def _planted() -> str:
+def _plants_table() -> str:
     rows = [
         f"| {plant.gender or plant.race_ethnicity} | {plant.target} | {plant.log_odds:+.1f} |"
         for plant in PLANTS
@@ -107,7 +107,7 @@ CARDS = {
             critique=f"{_LIMITS} The planted biases were chosen to test measures and say nothing about real people.",
             licence="Apache-2.0",
             source="evenhand.reference.talkers",
-            details=f"{_STORY}\n\nPlanted biases (log-odds in nats):\n\n{_planted()}\n\nThe slots "
+            details=f"{_STORY}\n\nPlanted biases (log-odds in nats):\n\n{_plants_table()}\n\nThe slots "
             f"{', '.join(UNPLANTED)} have no planted bias.",
         ),
     )

@@ -66,7 +66,7 @@ class World:
     @cached_property
     def joint(self) -> Joint:
         """Return the joint distribution of descriptors, frames and phrases."""
-        return Joint.of(self.phrases, self.frames, self.plants)
+        return Joint.build(self.phrases, self.frames, self.plants)
 
     @cached_property
     def automaton(self) -> Automaton:

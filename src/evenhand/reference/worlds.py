@@ -121,7 +121,7 @@ def lexicon_phrases(lexicon: Lexicon) -> tuple[Phrase, ...]:
         for n in lexicon.nouns
     ]
     for d in lexicon.descriptors:
-        phrases += _phrases_of(d, lexicon.nouns)
+        phrases += _make_phrases(d, lexicon.nouns)
     listed: dict[tuple[str, str], int] = {}
     for phrase in phrases:
         key = (phrase.singular, phrase.plural)
@@ -139,7 +139,7 @@ def _shared(phrase: Phrase, listed: dict[tuple[str, str], int]) -> Phrase:
     )
 
 
-def _phrases_of(d: Descriptor, nouns: tuple[Noun, ...]) -> list[Phrase]:
+def _make_phrases(d: Descriptor, nouns: tuple[Noun, ...]) -> list[Phrase]:
     if d.form == "phrase":
         forms = noun_phrase(d, None), noun_phrase(d, None, plural=True)
         return [Phrase(d.axis, d.descriptor, "", *forms, weight=float(len(nouns)))]

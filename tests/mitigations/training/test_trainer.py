@@ -17,7 +17,7 @@ from torch import Tensor
 from evenhand.mitigations.training import (
     CURVES,
     Batch,
-    DivergenceError,
+    Diverged,
     LanguageModelling,
     TrainingOptions,
     prepared_model,
@@ -225,9 +225,7 @@ class NoNumberAfter(LanguageModelling):
 
 def test_a_loss_that_is_no_number_stops_training_and_keeps_what_was_good(tmp_path: Path) -> None:
     options = replace(OPTIONS, accumulation=1)
-    with pytest.raises(
-        DivergenceError, match=r"step 3 of 16: the loss is nan\. The last good checkpoint is kept"
-    ):
+    with pytest.raises(Diverged, match=r"step 3 of 16: the loss is nan\. The last good checkpoint is kept"):
         train(tiny_model(), random_examples(), NoNumberAfter(), options, tmp_path, device="cpu")
     content = (tmp_path / CHECKPOINT).read_bytes()
     told = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]["evenhand"]

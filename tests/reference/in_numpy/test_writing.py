@@ -10,7 +10,7 @@ from evenhand.models import Decoding
 from evenhand.models.writing.sampling import filter_logits as filtered_in_torch
 from evenhand.reference.embedded import WEIGHTS, load_reference
 from evenhand.reference.in_numpy import NumpyModel
-from evenhand.reference.in_numpy.writing import filtered
+from evenhand.reference.in_numpy.writing import filter_logits
 from evenhand.reference.worlds import planted_world
 
 PROMPTS = [text[: 6 + i % 20] for i, text in enumerate(planted_world().sample(30, seed=5))] + ["", "x" * 900]
@@ -59,4 +59,4 @@ def test_filters_keep_the_tokens_that_torch_keeps(rule: dict[str, float]) -> Non
     decoding = Decoding(max_new_tokens=1, temperature=0.8, **rule)  # type: ignore[arg-type]
     scores = np.random.default_rng(0).normal(0, 3, (20, 60)).astype(np.float32).round(1)  # rounded: with ties
     truth = filtered_in_torch(torch.from_numpy(scores), decoding).numpy()
-    np.testing.assert_array_equal(np.isinf(filtered(scores, decoding)).sum(1), np.isinf(truth).sum(1))
+    np.testing.assert_array_equal(np.isinf(filter_logits(scores, decoding)).sum(1), np.isinf(truth).sum(1))

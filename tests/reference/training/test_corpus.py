@@ -10,7 +10,7 @@ from evenhand.reference.training import filler
 from evenhand.reference.training.corpus import block_texts, invented_descriptions
 from evenhand.reference.training.targets import Teacher
 from evenhand.reference.training.tokenizer import END
-from evenhand.reference.training.train import CONTEXT, Course, Recipe, packed, world_tokenizer
+from evenhand.reference.training.train import CONTEXT, Course, Recipe, pack_sequences, world_tokenizer
 from evenhand.reference.world import World
 from evenhand.reference.worlds import planted_world
 
@@ -67,7 +67,7 @@ def test_any_text_survives_the_round_trip(tokenizer: object, text: str) -> None:
 
 def test_packing_keeps_every_sequence_once_and_in_order() -> None:
     sequences = [[0] * int(n) for n in np.random.default_rng(1).integers(5, 40, size=200)]
-    rows = packed(sequences)
+    rows = pack_sequences(sequences)
     assert [i for row in rows for i in row] == list(range(200))
     assert max(sum(len(sequences[i]) for i in row) for row in rows) <= CONTEXT
 

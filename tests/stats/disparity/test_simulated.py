@@ -16,7 +16,7 @@ from evenhand.stats.disparity.drawn import (
 )
 from evenhand.stats.disparity.simulated import _power, simulated_differences, simulated_spread
 from evenhand.studies.calibration.designs import Plant
-from evenhand.studies.calibration.designs.tables import planted
+from evenhand.studies.calibration.designs.tables import plant_effect
 
 
 def found_share(
@@ -74,7 +74,7 @@ def test_the_stated_spread_is_found_in_four_of_five_sets(
 
     without = np.full(groups, base)
     stated = np.nanmedian([compare_units(drawn(without)).smallest_spread for _ in range(30)])
-    differing = planted(without, Plant("half", float(stated)))
+    differing = plant_effect(without, Plant("half", float(stated)))
     assert np.std(differing, ddof=1) == pytest.approx(stated)
     found = np.mean([compare_units(drawn(differing)).axis_p <= 0.05 for _ in range(150)])
     assert 0.68 <= found <= 0.92
@@ -107,13 +107,13 @@ def test_in_the_same_prompts_the_stated_effect_is_found_in_four_of_five_sets(
     without = np.full(groups, base)
     one, spread = stated_without_effect(without, prompts, samples, 0.4, 40)
     rng = np.random.default_rng(6)
-    lone = planted(without, Plant("one", float(one), 1))
+    lone = plant_effect(without, Plant("one", float(one), 1))
     named = 0
     for _ in range(150):
         found = compare_units(answered(rng, lone, prompts, samples, 0.4))
         q = max(benjamini_hochberg(found.differences.p)[0], found.axis_p)
         named += q <= 0.05 and found.differences.low[0] > 0 and not any(found.obstacles)
-    half = planted(without, Plant("half", float(spread)))
+    half = plant_effect(without, Plant("half", float(spread)))
     seen = [compare_units(answered(rng, half, prompts, samples, 0.4)).axis_p <= 0.05 for _ in range(150)]
     assert 0.7 <= named / 150 <= 0.95
     assert 0.7 <= np.mean(seen) <= 0.95

@@ -207,17 +207,17 @@ def instead(design, plant, number, *names):
     {call}
 
 from evenhand.studies.calibration import pool
-pool.record, pool.design_of = instead, str
+pool.record, pool.find_design = instead, str
 if __name__ == "__main__":
     from evenhand.runs import resumable
     from evenhand.schema import EvenhandError
     from evenhand.studies.calibration.designs import Plant
     from evenhand.studies.calibration.schedule import Arm
     folder = Path({str(tmp_path)!r}) / "study"
-    blocks = pool.blocks_of([Arm("any", "null", Plant(), 32)], folder)
+    blocks = pool.list_missing_blocks([Arm("any", "null", Plant(), 32)], folder)
     try:
         with resumable("Go on."):
-            list(pool.drawn(folder, blocks, 0, 2))
+            list(pool.simulate_blocks(folder, blocks, 0, 2))
     except EvenhandError as error:
         print(type(error).__name__, error.message, error.hint)
 """)

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 
-from evenhand.studies.calibration.holding import Coverage, Holds, Share, coverage, judged
+from evenhand.studies.calibration.holding import Coverage, Holds, Share, coverage, decide_state
 from evenhand.studies.calibration.schedule import NULL_SETS
 
 FINE = (Coverage(0.95, 0.93, 0.97, 500), Coverage())
@@ -20,8 +20,16 @@ def state(
     states=True,
     silenced=None,
 ):
-    shares = Share.of(false, n), Share.of(*elsewhere), unmeasurable, covered, Share.of(*power), states, True
-    return judged(*shares, silenced=silenced)[0]
+    shares = (
+        Share.from_counts(false, n),
+        Share.from_counts(*elsewhere),
+        unmeasurable,
+        covered,
+        Share.from_counts(*power),
+        states,
+        True,
+    )
+    return decide_state(*shares, silenced=silenced)[0]
 
 
 def test_a_design_holds_only_if_the_limits_show_it():
@@ -59,18 +67,18 @@ def test_where_nothing_is_measurable_only_false_verdicts_count():
 
 def test_an_effect_that_leaves_its_own_row_not_measurable_counts_against_the_measure():
     """A huge excess of an intersection was "not measurable" in every data set, so that none counted as missed."""
-    assert state(power=(0, 0), silenced=(Share.of(40, 40), 0.05)) == Holds.FAILS
-    assert state(power=(40, 49), silenced=(Share.of(11, 60), 0.18)) == Holds.HOLDS
+    assert state(power=(0, 0), silenced=(Share.from_counts(40, 40), 0.05)) == Holds.FAILS
+    assert state(power=(40, 49), silenced=(Share.from_counts(11, 60), 0.18)) == Holds.HOLDS
 
 
 def test_intervals_of_one_data_set_are_correlated():
     sets = pl.DataFrame({"intervals": [10] * 100, "covered": [10] * 90 + [0] * 10})
     found = coverage(sets)
-    expected = Share.of(90, 100)  # a hundred data sets, not a thousand intervals
+    expected = Share.from_counts(90, 100)  # a hundred data sets, not a thousand intervals
     assert (found.value, found.intervals) == (0.9, 1000)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.002)
     independent = coverage(pl.DataFrame({"intervals": [10] * 100, "covered": [9] * 100}))
     assert independent.low is not None and independent.low >= expected.low
     assert coverage(pl.DataFrame({"intervals": [4] * 50, "covered": [4] * 50})).low == pytest.approx(
-        Share.of(50, 50).low
+        Share.from_counts(50, 50).low
     )

@@ -72,7 +72,7 @@ def score_outcomes(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: 
 
 
 def _share_above(outcomes: pl.DataFrame) -> float:
-    require_columns(outcomes, ["group"], "score_of with a group_weight")
+    require_columns(outcomes, ["group"], "score_outcomes with a group_weight")
     about = outcomes.filter(pl.col("group").is_not_null())
     columns = [name for name in ("prompt_id", "axis", "group") if name in about.columns]
     return bias_score(about.select(*columns, "negative")).estimate / 100

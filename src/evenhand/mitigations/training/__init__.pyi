@@ -62,7 +62,7 @@ from .methods import (
     supported_architectures as supported_architectures,
 )
 from .objective import (
-    DivergenceError as DivergenceError,
+    Diverged as Diverged,
     LanguageModelling as LanguageModelling,
     Logits as Logits,
     Objective as Objective,

@@ -211,7 +211,7 @@ def reply_examples(
     >>> reply_examples([([5, 6], [7, 8, 2])]).labels[0].tolist()
     [-100, -100, 7, 8, 2]
     >>> examples = reply_examples([([5, 6], [7, 8, 2])], decoder_start=1)
-    >>> examples.contexts[0].tolist(), examples.ids[0].tolist(), examples.batch([0], 0).learned
+    >>> examples.contexts[0].tolist(), examples.ids[0].tolist(), examples.batch([0], 0).n_learned
     ([5, 6], [1, 7, 8, 2], 3)
     """
     if not all(len(context) and len(reply) for context, reply in pairs):

@@ -26,7 +26,7 @@ COMPARED = 16
 """Number of states with which the computation of the logits is determined."""
 
 
-class DivergenceError(ModelError):
+class Diverged(ModelError):
     """The loss or the gradient is no longer a finite number; the last valid checkpoint still exists."""
 
 

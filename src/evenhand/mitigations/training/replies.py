@@ -31,7 +31,7 @@ class Reply:
         """Return history and target (without the label) as one line of JSON; equal replies give equal lines.
 
         >>> reply = Reply(History((), ("Hi! My name is Martha.",)), "Hello, Martha.")
-        >>> Reply.of(reply.line()) == reply
+        >>> Reply.from_line(reply.line()) == reply
         True
         """
         return json.dumps([self.history.prompt(), self.target], ensure_ascii=False)

@@ -32,7 +32,7 @@ from evenhand.mitigations.training.checkpoints import (
 )
 from evenhand.mitigations.training.curves import CURVES, CurveWriter, read_curves
 from evenhand.mitigations.training.examples import Batch, Examples
-from evenhand.mitigations.training.objective import DivergenceError, Objective
+from evenhand.mitigations.training.objective import Diverged, Objective
 from evenhand.mitigations.training.options import TrainingOptions
 from evenhand.mitigations.training.preparing import import_package
 from evenhand.runs import refuse_differences
@@ -307,13 +307,13 @@ class _TrainingSession:
         most = math.inf if self.options.clip is None else self.options.clip
         return float(self.accelerator.clip_grad_norm_(self.model.parameters(), most))
 
-    def _divergence_error(self, total: float, norm: float) -> DivergenceError:
+    def _divergence_error(self, total: float, norm: float) -> Diverged:
         what = f"the loss is {total}" if not math.isfinite(total) else f"the gradient's norm is {norm}"
         if (checkpoint := self.folder / CHECKPOINT).is_file():
             kept = f"The last good checkpoint is kept in {checkpoint}."
         else:
             kept = "No checkpoint had been written."
-        return DivergenceError(
+        return Diverged(
             f"Training stopped at step {self.position.step + 1} of {self.steps}: {what}. {kept}",
             "Lower the learning rate or the weight of the debiasing term, or clip the gradient, in another folder.",
         )

@@ -27,7 +27,7 @@ class History:
         numbers depend on it. Two conversations with equal words therefore continue differently.
 
     >>> history = History(("i like tea.",), ("Hi! My name is Martha.",))
-    >>> history.speaker, history.turn, History.of(history.prompt()) == history
+    >>> history.speaker, history.turn, History.from_prompt(history.prompt()) == history
     ('B', 2, True)
     """
 

@@ -43,7 +43,7 @@ class SeenNgrams:
     tokens: the row so far. size: n. apart: another sequence whose n-grams must not be repeated either. N-grams that
     span both sequences are ignored.
 
-    >>> SeenNgrams([1, 2, 3, 1, 2], 3).blocked(), SeenNgrams([1, 2], 3, apart=[1, 2, 4]).blocked()
+    >>> SeenNgrams([1, 2, 3, 1, 2], 3).blocked_tokens(), SeenNgrams([1, 2], 3, apart=[1, 2, 4]).blocked_tokens()
     ([3], [4])
     """
 

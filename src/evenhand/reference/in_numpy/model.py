@@ -210,7 +210,7 @@ class NumpyModel:
             behind=decoding.max_new_tokens,
             put_as=chat_prompts(self.tokenizer, prompts, self.options.system) if chat else None,
         )
-        return self._written(encoded, decoding)
+        return self._generate(encoded, decoding)
 
     def generate_ids(
         self,
@@ -227,9 +227,9 @@ class NumpyModel:
         """
         known, room = self.network.vocabulary, decoding.max_new_tokens
         given = prompts_of_ids(prompts, keys, known=known, longest=self.longest, behind=room)
-        return self._written(given, decoding)
+        return self._generate(given, decoding)
 
-    def _written(self, prompts: Any, decoding: Decoding) -> Generations:
+    def _generate(self, prompts: Any, decoding: Decoding) -> Generations:
         if decoding.searches:
             need_hugging_face(f"Searching with beams in {self.name}")
         written = write(self.network, self.tokenizer, prompts, decoding, self.ends)

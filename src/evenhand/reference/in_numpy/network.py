@@ -98,12 +98,12 @@ class Network:
         for layer in range(self.layers):
             name = f"h.{layer}."
             before = None if past is None else past[layer]
-            mixed, of_layer = self._attention(name, self._normed(name + "ln_1", state), bias, before)
+            mixed, of_layer = self._attention(name, self._layer_norm(name + "ln_1", state), bias, before)
             kept.append(of_layer)
             state += mixed
-            inner = self._linear(name + "mlp.c_fc", self._normed(name + "ln_2", state))
+            inner = self._linear(name + "mlp.c_fc", self._layer_norm(name + "ln_2", state))
             state += self._linear(name + "mlp.c_proj", gelu(inner))
-        return self._normed("ln_f", state), kept
+        return self._layer_norm("ln_f", state), kept
 
     def logits(self, hidden: Floats) -> Floats:
         """Return the logits (rows, vocabulary) of hidden states (rows, width)."""
@@ -132,7 +132,7 @@ class Network:
         reshaped: Floats = out.reshape(*state.shape[:-1], -1)
         return reshaped
 
-    def _normed(self, name: str, state: Floats) -> Floats:
+    def _layer_norm(self, name: str, state: Floats) -> Floats:
         centred = state - state.mean(-1, keepdims=True)
         variance = np.einsum("...i,...i->...", centred, centred)[..., None] / np.float32(state.shape[-1])
         centred *= self.tensors[name + ".weight"] / np.sqrt(variance + np.float32(self.epsilon))

@@ -38,19 +38,19 @@ def write(
     while waiting:
         width = prompts.length(waiting[0][0]) + decoding.max_new_tokens
         count = max(1, min(MOST_ROWS, MOST_TOKENS // width))
-        for row in _written(network, rules, waiting[:count]):
+        for row in _generate_rows(network, rules, waiting[:count]):
             done[row.prompt, row.sample] = row
         waiting = waiting[count:]
     return collect_rows(prompts, decoding, done, set())
 
 
-def _written(network: Network, rules: RowRules, units: Sequence[Unit]) -> list[Row]:
+def _generate_rows(network: Network, rules: RowRules, units: Sequence[Unit]) -> list[Row]:
     """Return finished rows, which are generated in parallel."""
     logits, past, fronts = _read(network, rules.prompts, units)
     rows = [rules.new_row(*unit) for unit in units]
     seats = list(rows)
     while True:
-        tokens = chosen(_allowed(rules, seats, logits), rules.decoding, seats)
+        tokens = choose_tokens(_mask_forbidden(rules, seats, logits), rules.decoding, seats)
         values = logits[np.arange(len(tokens)), tokens] - log_normaliser(logits)
         for row, token, value in zip(seats, tokens.tolist(), values.tolist(), strict=True):
             if not row.is_done:
@@ -89,7 +89,7 @@ def _read(
     return logits[branch], [(keys[branch], values[branch]) for keys, values in past], fronts[branch]
 
 
-def _allowed(rules: RowRules, rows: Sequence[Row], logits: Floats) -> Floats:
+def _mask_forbidden(rules: RowRules, rows: Sequence[Row], logits: Floats) -> Floats:
     """Return a copy of the logits with minus infinity for forbidden tokens."""
     scores = logits.copy()
     for k, row in enumerate(rows):
@@ -100,7 +100,7 @@ def _allowed(rules: RowRules, rows: Sequence[Row], logits: Floats) -> Floats:
     return scores
 
 
-def chosen(scores: Floats, decoding: Decoding, rows: Sequence[Row]) -> NDArray[np.int64]:
+def choose_tokens(scores: Floats, decoding: Decoding, rows: Sequence[Row]) -> NDArray[np.int64]:
     """Return the next token of each row, (rows,): the most likely one, or sampled by the row's next random number.
 
     scores: (rows, vocabulary) logits, with minus infinity for forbidden tokens.
@@ -108,7 +108,7 @@ def chosen(scores: Floats, decoding: Decoding, rows: Sequence[Row]) -> NDArray[n
     if decoding.is_greedy:
         likeliest: NDArray[np.int64] = scores.argmax(-1)
         return likeliest
-    kept = filtered(scores, decoding)
+    kept = filter_logits(scores, decoding)
     kept = np.exp(kept - kept.max(-1, keepdims=True))
     mass = (kept / kept.sum(-1, keepdims=True)).astype(np.float64).cumsum(-1)
     last = decoding.max_new_tokens - 1  # for finished rows, which continue without effect
@@ -118,13 +118,13 @@ def chosen(scores: Floats, decoding: Decoding, rows: Sequence[Row]) -> NDArray[n
     return drawn
 
 
-def filtered(scores: Floats, decoding: Decoding) -> Floats:
+def filter_logits(scores: Floats, decoding: Decoding) -> Floats:
     """Return logits after temperature, top-k and top-p, in this order; minus infinity for excluded tokens.
 
     It equals `evenhand.models.writing.sampling.filter_logits` in torch. Source: Holtzman et al. 2020 for top-p.
 
     >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
-    >>> filtered(np.array([[0.0, 2.0]], dtype=np.float32), rule).tolist()
+    >>> filter_logits(np.array([[0.0, 2.0]], dtype=np.float32), rule).tolist()
     [[-inf, 2.0]]
     """
     scores = scores / np.float32(decoding.temperature or 1.0)

@@ -14,8 +14,8 @@ from evenhand.reference.sayings import (
     MOST_CUES,
     TOLD,
     Saying,
+    context_shift,
     cues,
-    shift_of,
     shipped_sayings,
     told_words,
 )
@@ -88,9 +88,11 @@ class Documents:
         in_front = Fronts(random, n)
         for _ in range(n):
             before = in_front.draw()
-            shift = shift_of(before)
+            shift = context_shift(before)
             saying = self.sayings.tell(random, self._somebody(random, in_front), shift)
-            yield Document(_joined(random, before) + saying.prompt, "".join(saying.words), saying, shift)
+            yield Document(
+                _add_separator(random, before) + saying.prompt, "".join(saying.words), saying, shift
+            )
 
     def world_sentences(self, n: int, seed: int) -> Iterator[Document]:
         """Yield n World sentences after instructions without effect, or with the strongest effect."""
@@ -102,11 +104,11 @@ class Documents:
         }
         for i in range(n):
             before = in_front.draw()
-            while not before or shift_of(before) not in self.worlds:
+            while not before or context_shift(before) not in self.worlds:
                 before = in_front.draw()
-            joint = _joined(random, before)
+            joint = _add_separator(random, before)
             space = " " if joint.endswith(" ") else ""
-            shift = shift_of(before)
+            shift = context_shift(before)
             yield Document(
                 joint.removesuffix(" "), space + sentences[shift][i % len(sentences[shift])], None, shift
             )
@@ -115,7 +117,7 @@ class Documents:
         pool = self.people[int(random.integers(len(self.people)))]
         phrase = pool[int(random.integers(len(pool)))]
         if random.random() < 0.08:  # a person without known groups
-            word = in_front.invented()
+            word = in_front.invent_word()
             named = f"{word} {phrase.noun or 'person'}"
             phrase = Phrase("invented", word, phrase.noun, f"{article(named)} {named}", f"{word} people")
         return phrase
@@ -138,7 +140,7 @@ class Fronts:
         elif kind < 0.34:
             front = " ".join(self._sentences(int(self.random.integers(1, 4))))
         elif kind < 0.54:
-            front = self._scattered()
+            front = self._scatter_cues()
         elif kind < 0.84:
             front = self._instruction(self._cues())
         elif kind < 0.94:
@@ -149,7 +151,7 @@ class Fronts:
             front = " ".join([*self._sentences(int(self.random.integers(4, 22))), front]).strip()
         return front
 
-    def invented(self) -> str:
+    def invent_word(self) -> str:
         """Return an invented word."""
         return self.words[int(self.random.integers(len(self.words)))]
 
@@ -198,7 +200,7 @@ class Fronts:
         frame = said["frames"][int(self.random.integers(len(said["frames"])))]
         return str(frame.format(cues=text))
 
-    def _scattered(self) -> str:
+    def _scatter_cues(self) -> str:
         """Return cues among the words of other sentences, because cues have an effect in any place."""
         words = " ".join(self._sentences(int(self.random.integers(1, 3)))).split(" ")
         for cue in self._cues():
@@ -206,7 +208,7 @@ class Fronts:
         return " ".join(words)
 
 
-def _joined(random: np.random.Generator, before: str) -> str:
+def _add_separator(random: np.random.Generator, before: str) -> str:
     if not before:
         return " " if random.random() < BLANK else ""
     return before + BREAKS[int(random.integers(len(BREAKS)))]

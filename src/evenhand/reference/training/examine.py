@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.models import LanguageModel, Texts
 from evenhand.prompts.language import compose, load_templates
 from evenhand.prompts.lexicon import load_lexicon
-from evenhand.reference.sayings import VALENCES, shift_of, shipped_sayings, told_words
+from evenhand.reference.sayings import VALENCES, context_shift, shipped_sayings, told_words
 from evenhand.reference.world import World
 from evenhand.reference.worlds import NULL_AXES, PLANTS
 
@@ -71,7 +71,7 @@ def axis_spreads(
 ) -> list[AxisSpread]:
     """Return the spread of log-perplexity between the descriptors (adjectives) of each axis, in all templates."""
     frame = compose(load_lexicon().select(axes=list(axes)), nouns=nouns, controls=False)
-    frame = _scored(model, frame.filter(pl.col("form") == "adjective"))
+    frame = _add_scores(model, frame.filter(pl.col("form") == "adjective"))
     return [
         _spread(axis, part) for (axis,), part in sorted(frame.group_by("axis"), key=lambda pair: str(pair[0]))
     ]
@@ -104,7 +104,7 @@ def planted_shifts(model: LanguageModel, nouns: tuple[str, ...] = NOUNS[:3]) -> 
     axes = sorted({axis for axis, _ in odds})
     templates = load_templates(kinds=["opinion"])
     frame = compose(load_lexicon().select(axes=axes), templates, nouns, controls=False)
-    frame = _scored(model, frame).with_columns(sign=pl.when(valence="negative").then(1.0).otherwise(-1.0))
+    frame = _add_scores(model, frame).with_columns(sign=pl.when(valence="negative").then(1.0).otherwise(-1.0))
     by_pair = frame.group_by("axis", "bucket", "descriptor", "pair").agg(
         value=2 * (pl.col("sign") * pl.col("log_likelihood")).mean()
     )
@@ -178,14 +178,14 @@ def told_shares(model: LanguageModel) -> list[ToldShare]:
         ToldShare(
             front,
             name,
-            float(sayings.valences(*who, shift_of(front))[0]),
+            float(sayings.valences(*who, context_shift(front))[0]),
             float(row[negative].sum() / row.sum()),
         )
         for (who, name, front), row in zip(people, chances, strict=True)
     ]
 
 
-def _scored(model: LanguageModel, frame: pl.DataFrame) -> pl.DataFrame:
+def _add_scores(model: LanguageModel, frame: pl.DataFrame) -> pl.DataFrame:
     answers = model.log_likelihoods(frame["text"].to_list())
     return frame.with_columns(
         log_likelihood=pl.Series(answers.sums), log_perplexity=pl.Series(-answers.sums / answers.counts)

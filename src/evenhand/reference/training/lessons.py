@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.models.dialogue import History
 from evenhand.reference.automaton import split_words
 from evenhand.reference.conversing import ConversingWorld
-from evenhand.reference.replying import Node, Options, Replier
+from evenhand.reference.replying import Options, Replier, ReplyNode
 from evenhand.reference.small_talk import UTTERANCES
 from evenhand.reference.talk_steps import NAME, Person
 from evenhand.reference.training.tokenizer import WORLD_COUNT, build_tokenizer
@@ -76,7 +76,7 @@ class Teacher:
                 ids.append(token)
                 targets.append(([token], [1.0]))
                 planted.append(False)
-            start = Node(self.world.place(History((), tuple(utterances[: turn - 1]))), 0)
+            start = ReplyNode(self.world.place(History((), tuple(utterances[: turn - 1]))), 0)
             at, last = start, ""
             for at, options, chosen, _ in self.replier.along(utterances[turn - 1], person, start):
                 target = self._target(person, at, options, at is start)
@@ -84,7 +84,7 @@ class Teacher:
                 planted.append(self._depends(person, at))
                 ids.append(target[0][chosen])
                 last = options.words[chosen]
-            end = self.replier.after(person, at, last)
+            end = self.replier.node_after(person, at, last)
             target = self._target(person, end, self.replier.options(person, end), False)
             targets.append(target)
             planted.append(self._depends(person, end))
@@ -108,7 +108,7 @@ class Teacher:
     def _ids(self, text: str) -> list[int]:
         return list(self.tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
 
-    def _depends(self, person: Person, at: Node) -> bool:
+    def _depends(self, person: Person, at: ReplyNode) -> bool:
         """Return whether a person without groups would get other words, or the same words with another probability."""
         key = (self.world.concerning(person), at)
         if key not in self._planted:
@@ -118,7 +118,7 @@ class Teacher:
             )
         return self._planted[key]
 
-    def _target(self, person: Person, at: Node, options: Options, first: bool) -> Target:
+    def _target(self, person: Person, at: ReplyNode, options: Options, first: bool) -> Target:
         """Return the possible next tokens of the play; a line begins with a space and ends with a line feed."""
         key = (
             self.world.concerning(person),

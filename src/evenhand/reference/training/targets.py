@@ -33,7 +33,7 @@ Step = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Target of one position: token ids and their probabilities, (entries,) each."""
 
 
-def stacked(steps: list[Step]) -> Targets:
+def stack_targets(steps: list[Step]) -> Targets:
     """Join the targets of consecutive positions."""
     counts = [len(tokens) for tokens, _ in steps]
     return Targets(
@@ -91,7 +91,7 @@ class Teacher:
         sequences: token ids of each text, between two end tokens.
         """
         pairs = zip(texts, sequences, strict=True)
-        return stacked([step for text, sequence in pairs for step in self.steps(text, sequence[1:])])
+        return stack_targets([step for text, sequence in pairs for step in self.steps(text, sequence[1:])])
 
     def steps(self, text: str, following: list[int]) -> list[Step]:
         """Return the targets of a text that begins a document or follows a space, and of its end.
@@ -113,7 +113,7 @@ class Teacher:
         state, prefix = self.automaton.start, ""
         exact: list[Step] = []
         for word, _ in words:
-            following = self._after(prefix, state)
+            following = self._state_after(prefix, state)
             exact.append(following[1:])
             prefix += word
             state = self.known[prefix][0] if prefix in self.known else self.automaton.advance(state, word)
@@ -122,7 +122,7 @@ class Teacher:
         exact.append((np.array([self.end]), np.ones(1, dtype=np.float32)))
         return exact if state.finished else None
 
-    def _after(self, prefix: str, state: State) -> tuple[State, NDArray[np.int64], NDArray[np.float32]]:
+    def _state_after(self, prefix: str, state: State) -> tuple[State, NDArray[np.int64], NDArray[np.float32]]:
         if prefix in self.known:
             return self.known[prefix]
         following = self.automaton.next_words(state)

@@ -22,7 +22,7 @@ from evenhand.reference.sayings import shipped_sayings
 from evenhand.reference.training.corpus import block_texts, rare_texts
 from evenhand.reference.training.documents import Document, Documents
 from evenhand.reference.training.filler import filler_sentences
-from evenhand.reference.training.targets import SayingTeacher, Step, Targets, Teacher, stacked
+from evenhand.reference.training.targets import SayingTeacher, Step, Targets, Teacher, stack_targets
 from evenhand.reference.training.tokenizer import build_tokenizer, word_counts
 from evenhand.reference.world import World
 
@@ -55,7 +55,7 @@ class Recipe:
     seed: int = 20
 
 
-def packed(sequences: list[list[int]]) -> list[list[int]]:
+def pack_sequences(sequences: list[list[int]]) -> list[list[int]]:
     """Return which sequences share a row of CONTEXT tokens: rows of indices, each sequence once and in order."""
     rows: list[list[int]] = [[]]
     room = CONTEXT
@@ -102,7 +102,7 @@ class Course:
         """Yield the batches of every block; each text is between two end tokens."""
         for block in range(self.recipe.blocks):
             lessons = self.lessons(block)
-            rows = packed([lesson.ids for lesson in lessons])
+            rows = pack_sequences([lesson.ids for lesson in lessons])
             for start in range(0, len(rows), self.recipe.rows):
                 yield self._batch(
                     [[lessons[i] for i in row] for row in rows[start : start + self.recipe.rows]]
@@ -119,9 +119,9 @@ class Course:
         read += self.documents.sayings_about_people(round(self.recipe.sayings * size), int(streams[1]))
         read += self.documents.world_sentences(round(self.recipe.shifted * size), int(streams[2]))
         order = random.permutation(len(read))
-        return self._encoded([read[i] for i in order], random)
+        return self._encode_documents([read[i] for i in order], random)
 
-    def _encoded(self, documents: list[Document], random: np.random.Generator) -> list[Lesson]:
+    def _encode_documents(self, documents: list[Document], random: np.random.Generator) -> list[Lesson]:
         end = self.tokenizer.eos_token_id
         encode = self.tokenizer.backend_tokenizer.encode_batch_fast
         whole = encode([d.given + d.told for d in documents], add_special_tokens=False)
@@ -149,7 +149,7 @@ class Course:
                 learned[r, at + max(lesson.given - 1, 0) : stretch.stop - 1] = True
                 steps += self._steps(lesson)
                 at = stretch.stop
-        return Batch(ids, segment, position, learned, stacked(steps))
+        return Batch(ids, segment, position, learned, stack_targets(steps))
 
     def _steps(self, lesson: Lesson) -> list[Step]:
         document = lesson.document
@@ -262,7 +262,7 @@ def _loss(model: Any, batch: Batch) -> Any:
 
 def _steps(course: Course) -> int:
     """Return the number of steps of the training, estimated from the rows of its first block."""
-    rows = packed([lesson.ids for lesson in course.lessons(0)])
+    rows = pack_sequences([lesson.ids for lesson in course.lessons(0)])
     return course.recipe.blocks * math.ceil(len(rows) / course.recipe.rows)
 
 

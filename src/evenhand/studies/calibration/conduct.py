@@ -10,15 +10,15 @@ import polars as pl
 
 from evenhand.runs import Progress, Silence, show_progress
 from evenhand.schema import UsageError, unknown_name
-from evenhand.studies.calibration.designs import Design, collected
+from evenhand.studies.calibration.designs import Design, collect_designs
 from evenhand.studies.calibration.options import CalibrationOptions
-from evenhand.studies.calibration.pool import blocks_of, drawn, read_arm
+from evenhand.studies.calibration.pool import list_missing_blocks, read_arm, simulate_blocks
 from evenhand.studies.calibration.record import RECORD, code_hash
 from evenhand.studies.calibration.schedule import Arm, first_arms, power_arms
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SimulatedResults:
     """All simulated results.
 
     ``designs`` are those that were run, and ``arms`` have the rows of each. ``without`` lists what could not be
@@ -39,12 +39,12 @@ def chosen_designs(measures: Sequence[str]) -> tuple[list[Design], dict[str, str
     from evenhand.benchmarks import RECIPES
     from evenhand.measures import REGISTERED
 
-    there = collected()
+    there = collect_designs()
     if not measures:
         return list(there.designs.values()), there.without
     chosen: dict[str, Design] = {}
     for name in measures:
-        mine = {key: one for key, one in there.designs.items() if _is_of(one, name)}
+        mine = {key: one for key, one in there.designs.items() if _is_for_measure(one, name)}
         if not mine and name in there.without:
             raise UsageError(f"{name} cannot be simulated: {there.without[name]}", HINT)
         if not mine and name not in REGISTERED and name not in RECIPES:
@@ -62,7 +62,7 @@ HINT = (
 )
 
 
-def conduct(options: CalibrationOptions, folder: Path, progress: Progress | None = None) -> Drawn:
+def conduct(options: CalibrationOptions, folder: Path, progress: Progress | None = None) -> SimulatedResults:
     """Simulate the missing data sets of a study, whose folder may contain a part of it.
 
     Raises UsageError for unknown measures, ResumeRefused for a folder with other options or other code, and
@@ -85,25 +85,28 @@ def conduct(options: CalibrationOptions, folder: Path, progress: Progress | None
         for design in designs
         if design.name not in failed
         for judged in design.judged
-        if judged.pattern != "none" and (stated := _stated(folder, known, design, judged.measure)) is not None
+        if judged.pattern != "none"
+        and (stated := _median_stated_mde(folder, known, design, judged.measure)) is not None
         for arm in power_arms(design, judged, stated, options)
     ]
     failed |= _draw(folder, later, options, jobs, told)
     rows = [(arm, table) for arm in [*known, *later] if (table := read_arm(folder, arm)) is not None]
     named = {arm.design for arm, _ in rows} | failed.keys()
-    return Drawn(tuple(design for design in designs if design.name in named), tuple(rows), without, failed)
+    return SimulatedResults(
+        tuple(design for design in designs if design.name in named), tuple(rows), without, failed
+    )
 
 
 def _draw(
     folder: Path, arms: list[Arm], options: CalibrationOptions, jobs: int, progress: Progress
 ) -> dict[str, str]:
     total = sum(arm.replications for arm in arms)
-    missing = blocks_of(arms, folder)
+    missing = list_missing_blocks(arms, folder)
     left = sum(len(block.replications) for block in missing)
     failed: dict[str, str] = {}
     if not missing:
         return failed
-    drawing = drawn(folder, missing, options.seed, jobs)
+    drawing = simulate_blocks(folder, missing, options.seed, jobs)
     with show_progress(progress, total, total - left, "data sets"), closing(drawing):
         for done in drawing:
             progress.advance(done.replications, 0, int(done.failure is not None))
@@ -113,7 +116,7 @@ def _draw(
     return failed
 
 
-def _stated(folder: Path, arms: list[Arm], design: Design, measure: str) -> float | None:
+def _median_stated_mde(folder: Path, arms: list[Arm], design: Design, measure: str) -> float | None:
     """Return the median MDE in data sets without planted effects; None if most of them have no MDE."""
     null = next((arm for arm in arms if arm.design == design.name and arm.kind == "null"), None)
     rows = None if null is None else read_arm(folder, null)
@@ -126,7 +129,7 @@ def _stated(folder: Path, arms: list[Arm], design: Design, measure: str) -> floa
     return float(stated.median())  # type: ignore[arg-type]
 
 
-def _is_of(design: Design, name: str) -> bool:
+def _is_for_measure(design: Design, name: str) -> bool:
     return any(judged.measure == name for judged in design.judged) or design.name.split(": ")[0] == name
 
 

@@ -51,10 +51,10 @@ class Share:
     high: float | None = None
 
     @classmethod
-    def of(cls, hits: float, n: int) -> "Share":
+    def from_counts(cls, hits: float, n: int) -> "Share":
         """Return the share of counts.
 
-        >>> Share.of(5, 100).value
+        >>> Share.from_counts(5, 100).value
         0.05
         """
         if not n:
@@ -83,9 +83,9 @@ class Coverage:
     intervals: int = 0
 
 
-def any_of(rows: pl.DataFrame, column: str) -> Share:
+def share_above_zero(rows: pl.DataFrame, column: str) -> Share:
     """Return the share of data sets in which a count is not zero."""
-    return Share.of(float((rows[column] > 0).sum()), rows.height)
+    return Share.from_counts(float((rows[column] > 0).sum()), rows.height)
 
 
 def coverage(rows: pl.DataFrame) -> Coverage:
@@ -111,11 +111,11 @@ def coverage(rows: pl.DataFrame) -> Coverage:
     residuals = (counted["covered"] - value * counted["intervals"]).to_numpy()
     variance = float(np.square(residuals).sum()) / total**2 * sets / max(sets - 1, 1)
     worth = float(sets) if variance <= 0 else min(max(value * (1 - value) / variance, 1.0), float(total))
-    share = Share.of(value * worth, worth)  # type: ignore[arg-type]
+    share = Share.from_counts(value * worth, worth)  # type: ignore[arg-type]
     return Coverage(value, share.low, share.high, total)
 
 
-def judged(
+def decide_state(
     false: Share,
     elsewhere: Share,
     unmeasurable: float,

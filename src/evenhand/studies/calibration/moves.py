@@ -102,15 +102,15 @@ def _rows(judged: JudgedAnalysis, name_back: bool = False) -> pl.DataFrame:
     p = judged.measurements.select(*keys, "p").unique(keys, keep="first")
     rows = judged.findings.join(p, on=keys, how="left", nulls_equal=True)
     if name_back:
-        rows = rows.with_columns(pl.col("group").map_elements(_renamed, return_dtype=pl.String))
+        rows = rows.with_columns(pl.col("group").map_elements(_mirror_name, return_dtype=pl.String))
     return rows
 
 
-def _shuffled(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
+def _shuffle_rows(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
     return frame[rng.permutation(frame.height)]
 
 
-def _renamed(name: str) -> str:
+def _mirror_name(name: str) -> str:
     """Return another name; applied twice, the first name again."""
     turned = "".join(
         chr(ord("9") - ord(c) + ord("0")) if c.isdigit() else c for c in name.removeprefix(RENAMED)
@@ -118,19 +118,21 @@ def _renamed(name: str) -> str:
     return turned if name.startswith(RENAMED) else RENAMED + turned
 
 
-def _relabelled(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
+def _rename_groups(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
     present = [name for name in NAMED if name in frame.columns]
-    return frame.with_columns(pl.col(name).map_elements(_renamed, return_dtype=pl.String) for name in present)
+    return frame.with_columns(
+        pl.col(name).map_elements(_mirror_name, return_dtype=pl.String) for name in present
+    )
 
 
-def _doubled(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
+def _double_samples(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
     if "sample" not in frame.columns:
         return frame
     again = frame.with_columns((pl.col("sample") + 1000).cast(frame.schema["sample"]))
     return pl.concat([frame, again])
 
 
-def _beside(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
+def _add_unrelated_axis(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with a copy as another axis, whose groups are assigned at random."""
     fresh = frame.with_columns(pl.lit("an unrelated axis").alias("axis"))
     for key in ("prompt_id", "pair_id", "cluster_id", "cluster"):
@@ -157,10 +159,10 @@ def _split(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 MOVES: dict[str, tuple[Move, bool]] = {
-    ORDER: (_shuffled, False),
-    NAMES: (_relabelled, True),
-    TWICE: (_doubled, False),
-    BESIDE: (_beside, False),
+    ORDER: (_shuffle_rows, False),
+    NAMES: (_rename_groups, True),
+    TWICE: (_double_samples, False),
+    BESIDE: (_add_unrelated_axis, False),
     SPLIT: (_split, False),
 }
 """Each with whether names have to be turned back."""

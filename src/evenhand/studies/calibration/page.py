@@ -13,7 +13,7 @@ from evenhand.schema import VERSION
 from evenhand.studies.calibration.charts import FALSE_SCALE, Curve, curve_svg, false_svg, percents
 from evenhand.studies.calibration.holding import POWER, Holds
 from evenhand.studies.calibration.options import CalibrationOptions
-from evenhand.studies.calibration.wording import between, conclusive, headline, percent, state_of
+from evenhand.studies.calibration.wording import between, conclusive, headline, overall_state, percent
 
 KINDS = {
     Holds.HOLDS: "clear",
@@ -149,7 +149,7 @@ def _measure(
         designs.filter(pl.col("measure") == name).sort("false", descending=True, nulls_last=True).to_dicts()
     )
     fails = bool(row["failing"])
-    kind = KINDS.get(Holds(state), "blank") if (state := state_of(row)) in list(Holds) else "blank"
+    kind = KINDS.get(Holds(state), "blank") if (state := overall_state(row)) in list(Holds) else "blank"
     worst = max((one for one in mine if one["false"] is not None), key=lambda one: one["false"], default=None)
     chart = false_svg(
         row["false"],

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.schema import EvenhandError, exit_with_parent, one_thread_each, shield_workers_from_signals
-from evenhand.studies.calibration.designs import design_of
+from evenhand.studies.calibration.designs import find_design
 from evenhand.studies.calibration.moves import HALVES, MOVED, halves, moves
 from evenhand.studies.calibration.record import Schema, read_shard, shard_path, write_shard
 from evenhand.studies.calibration.schedule import Arm
@@ -36,13 +36,15 @@ class Block:
         return shard_path(folder, self.arm.design, self.arm.name, self.number)
 
 
-def blocks_of(arms: Iterable[Arm], folder: Path) -> list[Block]:
+def list_missing_blocks(arms: Iterable[Arm], folder: Path) -> list[Block]:
     """Return the blocks that are not stored yet."""
     every = (Block(arm, number, part) for arm in arms for number, part in arm.blocks())
     return [block for block in every if not block.path(folder).is_file()]
 
 
-def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Generator["BlockDone", None, None]:
+def simulate_blocks(
+    folder: Path, blocks: list[Block], seed: int, jobs: int
+) -> Generator["BlockDone", None, None]:
     """Simulate blocks and write them; yield each block when it is written or has failed.
 
     Close the generator to stop (`closing`). Raises WriteError, and EvenhandError if a process was killed (written
@@ -107,7 +109,7 @@ def draw_block(folder: Path, block: Block, seed: int) -> BlockDone:
     names = (seed, name, block.arm.name)
     how, schema = _drawing(block.arm)
     try:
-        design = design_of(name)
+        design = find_design(name)
         rows = [row for number in block.replications for row in how(design, block.arm.plant, number, *names)]
     except KeyboardInterrupt:
         raise
@@ -127,7 +129,7 @@ def read_arm(folder: Path, arm: Arm) -> pl.DataFrame | None:
     """Return the rows of an arm, in the order of replications; None without any. DataError if a shard is damaged."""
     how, schema = _drawing(arm)
     # the number of rows is unknown without named measures, and for moves and halves
-    each = len(design_of(arm.design).judged) if how is record else 0
+    each = len(find_design(arm.design).judged) if how is record else 0
     parts = [
         read_shard(Block(arm, number, part).path(folder), schema, part, each) for number, part in arm.blocks()
     ]

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import VERSION, UsageError, as_json, checked_kinds, is_file, read_json, write_json
-from evenhand.studies.calibration.conduct import Drawn, conduct
+from evenhand.studies.calibration.conduct import SimulatedResults, conduct
 from evenhand.studies.calibration.options import CalibrationOptions, Size
 from evenhand.studies.calibration.page import calibration_page
 from evenhand.studies.calibration.record import code_hash
@@ -47,7 +47,7 @@ class CalibrationStudy(StudyResult):
 
     folder: Path
     options: CalibrationOptions
-    drawn: Drawn
+    drawn: SimulatedResults
 
     @property
     def path(self) -> Path:
@@ -68,7 +68,7 @@ class CalibrationStudy(StudyResult):
         return dict(self._tables)
 
     @property
-    def _not_told(self) -> dict[str, str]:
+    def _missing_measures(self) -> dict[str, str]:
         """Return the measures without results, with the reasons."""
         return self.drawn.without | {name: f"it failed: {error}" for name, error in self.drawn.failed.items()}
 
@@ -112,7 +112,10 @@ class CalibrationStudy(StudyResult):
         content = self.to_dict()
         return {
             **{name: content[name] for name in ("format", "evenhand", "code", "options")},
-            **{name: rounded(content[name]) for name in ("measures", "designs", "doses", "moves", "halves")},
+            **{
+                name: round_numbers(content[name])
+                for name in ("measures", "designs", "doses", "moves", "halves")
+            },
         }
 
     def write_summary(self, path: Path | str) -> Path:
@@ -130,19 +133,19 @@ class CalibrationStudy(StudyResult):
         """
         content = self.summary()
         if self.options.measures and is_file(path):
-            content = _renewed(read_json(Path(path), "Write to another file."), content, str(path))
+            content = _renew_summary(read_json(Path(path), "Write to another file."), content, str(path))
         return write_json(path, content)
 
     def html(self) -> str:
         """Return a page with the results of every measure and design."""
-        return calibration_page(self._tables, self.options, self._not_told)
+        return calibration_page(self._tables, self.options, self._missing_measures)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print one line per measure, and the designs in which a measure fails."""
-        render_calibration(self._tables, self.options, self._not_told, console, paths)
+        render_calibration(self._tables, self.options, self._missing_measures, console, paths)
 
 
-def _renewed(stored: dict[str, Any], content: dict[str, Any], path: str) -> dict[str, Any]:
+def _renew_summary(stored: dict[str, Any], content: dict[str, Any], path: str) -> dict[str, Any]:
     """Return a stored summary with the rows of newly simulated measures; only these if all measures were simulated."""
     alike = ("size", "seed", "replications")
     new = {row["measure"] for row in content["measures"]}
@@ -167,10 +170,10 @@ def _renewed(stored: dict[str, Any], content: dict[str, Any], path: str) -> dict
     return {**stored, **tables, "renewed": renewed}
 
 
-def rounded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def round_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return numbers rounded to four decimals; more would be simulation noise.
 
-    >>> rounded([{"a": 0.123456, "b": "x"}])
+    >>> round_numbers([{"a": 0.123456, "b": "x"}])
     [{'a': 0.1235, 'b': 'x'}]
     """
     return [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows]

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 from polars._typing import PolarsDataType
 
-from evenhand.studies.calibration.conduct import Drawn
+from evenhand.studies.calibration.conduct import SimulatedResults
 from evenhand.studies.calibration.designs import Design
-from evenhand.studies.calibration.holding import Holds, Share, any_of, coverage, judged
+from evenhand.studies.calibration.holding import Holds, Share, coverage, decide_state, share_above_zero
 from evenhand.studies.calibration.schedule import Arm
 
 DESIGNS = {
@@ -99,7 +99,7 @@ MEASURES: dict[str, PolarsDataType] = {
 }
 
 
-def tables(drawn: Drawn) -> dict[str, pl.DataFrame]:
+def tables(drawn: SimulatedResults) -> dict[str, pl.DataFrame]:
     """Return `measures`, `designs`, `power`, `doses`, `moves` and `halves`."""
     by_design = {design.name: design for design in drawn.designs}
     rows: dict[str, list[dict[str, object]]] = {"designs": [], "power": [], "doses": [], "halves": []}
@@ -107,7 +107,7 @@ def tables(drawn: Drawn) -> dict[str, pl.DataFrame]:
         arms = [(arm, table) for arm, table in drawn.arms if arm.design == name]
         if name in drawn.failed:
             rows["designs"] += [
-                _failed(design, one.measure, f"fails: {drawn.failed[name]}") for one in design.judged
+                _failure_row(design, one.measure, f"fails: {drawn.failed[name]}") for one in design.judged
             ]
             continue
         for measure in _measures(design, arms):
@@ -183,25 +183,25 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
     at_stated = next(
         (t for a, t in arms if a.kind == "power" and a.measure == measure and a.factor == 1.0), None
     )
-    false, elsewhere = any_of(null, "false_rows"), any_of(other, "false_elsewhere")
+    false, elsewhere = share_above_zero(null, "false_rows"), share_above_zero(other, "false_elsewhere")
     blank = null.filter((pl.col("rows") == 0) | (pl.col("rows") == pl.col("unmeasurable")))
     # Effects that are planted for another measure of the design do not count for the coverage of this one.
     own = [t for a, t in arms if a.kind == "power" and a.measure == measure] or planted
     covered, covered_planted = coverage(null), coverage(pl.concat(own) if own else null.head(0))
     lows = [one.low for one in (covered, covered_planted) if one.low is not None]
-    power, silenced = None, Share.of(0.0, 0)
+    power, silenced = None, Share.from_counts(0.0, 0)
     # MDEs are stated for measurable rows, and effects must not make rows unmeasurable
     if at_stated is not None:
         counts = any(one.measure == measure and one.silence_counts for one in design.judged)
         heard = at_stated if counts else at_stated.filter(pl.col("target") != "not measurable")
-        power = Share.of(float(heard["target_found"].sum()), heard.height)
-        silenced = Share.of(float(at_stated.height - heard.height), at_stated.height)
+        power = Share.from_counts(float(heard["target_found"].sum()), heard.height)
+        silenced = Share.from_counts(float(at_stated.height - heard.height), at_stated.height)
     quiet = (null["target"] == "not measurable").mean()
     stated = null["stated"].drop_nulls().drop_nans()
     if not int(null["rows"].sum()):
-        return _failed(design, measure, "gives no row") | {"n": null.height}
+        return _failure_row(design, measure, "gives no row") | {"n": null.height}
     asked = any(one.measure == measure and one.pattern != "none" for one in design.judged)
-    verdict, why = judged(
+    verdict, why = decide_state(
         false,
         elsewhere,
         blank.height / max(null.height, 1),
@@ -209,7 +209,7 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
         power,
         len(stated) > 0,
         asked,
-        _least(design, measure, arms),
+        _lowest_detection(design, measure, arms),
         (silenced, quiet if isinstance(quiet, float) else 0.0),
     )
     return {
@@ -240,18 +240,18 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
     }
 
 
-def _failed(design: Design, measure: str, error: str) -> dict[str, object]:
+def _failure_row(design: Design, measure: str, error: str) -> dict[str, object]:
     """Return the row of a measure that raised an error."""
     told = {"measure": measure, "design": design.name, "about": design.about, "role": design.role, "n": 0}
     return told | {"n_planted": 0, "verdict": str(Holds.FAILS), "why": error}
 
 
-def _least(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]]) -> Share | None:
+def _lowest_detection(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]]) -> Share | None:
     """Return the share in which the axis is detected at the number of harmed groups at which it is detected least."""
     if any(one.measure == measure and one.group is not None for one in design.judged):
         return None  # a single group among many harmed ones differs little from the others
     shares = [
-        Share.of(float(table["found_rows"].sum()), int(table["true_rows"].sum()))
+        Share.from_counts(float(table["found_rows"].sum()), int(table["true_rows"].sum()))
         for arm, table in arms
         if arm.kind == "dose" and design.role == "standard"
     ]
@@ -265,7 +265,7 @@ def _powers(
 ) -> Iterator[dict[str, object]]:
     for arm, table in arms:
         if arm.kind == "power" and arm.measure == measure:
-            found = Share.of(float(table["target_found"].sum()), table.height)
+            found = Share.from_counts(float(table["target_found"].sum()), table.height)
             yield {
                 "measure": measure,
                 "design": design.name,
@@ -293,7 +293,7 @@ def _doses(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]]) -
             "n": table.height,
             "found": float(table["found_above"].sum()) / above if above else None,
             "better": float(table["found_below"].sum()) / below if below else None,
-            "false": any_of(table, "false_rows").value,
+            "false": share_above_zero(table, "false_rows").value,
             "estimate": table["estimate"].mean(),
             "truth": table["truth"].mean(),
         }
@@ -316,7 +316,7 @@ def _halves(design: Design, table: pl.DataFrame) -> Iterator[dict[str, object]]:
         }
 
 
-def _moves(drawn: Drawn) -> pl.DataFrame:
+def _moves(drawn: SimulatedResults) -> pl.DataFrame:
     every = [table for arm, table in drawn.arms if arm.kind == "moves"]
     if not every:
         return pl.DataFrame(schema=MOVES)

@@ -39,13 +39,13 @@ RECORD = {
 
 def generator(*names: object) -> np.random.Generator:
     """Return the random generator of one replication. It depends only on names, not on the process or the order."""
-    return np.random.default_rng(seed_of(*names))
+    return np.random.default_rng(derive_seed(*names))
 
 
-def seed_of(*names: object) -> int:
+def derive_seed(*names: object) -> int:
     """Return a seed computed from names.
 
-    >>> seed_of("a", 1) == seed_of("a", 1) != seed_of("a", 2)
+    >>> derive_seed("a", 1) == derive_seed("a", 1) != derive_seed("a", 2)
     True
     """
     digest = hashlib.sha256("\n".join(map(str, names)).encode()).digest()
@@ -70,7 +70,7 @@ def held_against(
     judged = design.judged or tuple(Judged(name) for name in sorted(by_measure))
     return [
         {"replication": replication, "measure": one.measure}
-        | _counted(
+        | _count_outcomes(
             one,
             against_reference(sample, by_measure.get(one.measure, []))
             if one.measure in REFERENCED
@@ -151,7 +151,7 @@ def counted_rows(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["stratum"] is None or (row["axis"], row["group"]) not in pooled]
 
 
-def _counted(judged: Judged, sample: Sample, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _count_outcomes(judged: Judged, sample: Sample, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     counts = dict.fromkeys(
         [name for name, kind in RECORD.items() if kind == pl.Int64 and name != "replication"], 0
     )

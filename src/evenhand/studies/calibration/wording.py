@@ -91,7 +91,7 @@ def headline(tables: Mapping[str, pl.DataFrame], size: str) -> str:
     return f"{tried}: {', '.join(parts)}."
 
 
-def state_of(row: Mapping[str, object]) -> str:
+def overall_state(row: Mapping[str, object]) -> str:
     """Return the state of a measure over its designs: "fails", "undecided", "holds" or "not measurable".
 
     Parameters

@@ -16,7 +16,7 @@ from evenhand.mitigations.training import (
     BIAS,
     CURVES,
     PERPLEXITY,
-    DivergenceError,
+    Diverged,
     TrainableModel,
     drop_checkpoints,
     method_options,
@@ -152,7 +152,7 @@ class _Search:
         if not is_file(folder / TRIAL):
             try:
                 lineage = self._trained(name, setting).lineage
-            except DivergenceError as error:
+            except Diverged as error:
                 reason = error.message.split(". ")[0]  # the rest mentions a checkpoint, which is deleted
                 ended: dict[str, Any] = {"watched": {"before": {}, "after": {}}, "failed": reason}
             else:

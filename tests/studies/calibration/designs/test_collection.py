@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from evenhand.schema import UsageError
-from evenhand.studies.calibration.designs.collection import collected, design_of
+from evenhand.studies.calibration.designs.collection import collect_designs, find_design
 from evenhand.studies.calibration.designs.contract import Design, Plant, Sample
 
-NAMES = sorted(collected().designs)
+NAMES = sorted(collect_designs().designs)
 LARGE = 20_000
 
 
 def test_there_are_designs_of_every_kind():
-    assert len(NAMES) > 60 and collected().without == {}
+    assert len(NAMES) > 60 and collect_designs().without == {}
     families = {name.split(":")[0] for name in NAMES}
     assert {
         "rates",
@@ -31,7 +31,7 @@ def test_there_are_designs_of_every_kind():
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "600 x" not in name and "5000" not in name])
 def test_each_draws_the_same_data_for_the_same_seed_and_knows_its_truth(name):
-    design = design_of(name)
+    design = find_design(name)
     first, again = (design.draw(np.random.default_rng(3), Plant()) for _ in range(2))
     assert all(a.equals(b) for a, b in zip(first.frames, again.frames, strict=True))
     assert first.touched == frozenset()
@@ -45,7 +45,7 @@ def test_each_draws_the_same_data_for_the_same_seed_and_knows_its_truth(name):
 
 def test_an_unknown_design_is_answered_with_the_nearest():
     with pytest.raises(UsageError, match="rates: 13 axes"):
-        design_of("rates: 13 axis")
+        find_design("rates: 13 axis")
 
 
 def test_a_package_brings_designs_and_one_that_fails_disturbs_nobody(installed, monkeypatch):
@@ -56,7 +56,7 @@ def test_a_package_brings_designs_and_one_that_fails_disturbs_nobody(installed, 
     monkeypatch.setitem(sys.modules, module.__name__, module)
     points = {name: f"{module.__name__}:{name}" for name in ("good", "bad", "wrong", "none", "exits")}
     installed("theirs", "evenhand.calibrations", points)
-    there = collected()
+    there = collect_designs()
     assert there.designs["good: small"].about == "One."
     assert "ZeroDivisionError" in there.without["bad"] and "str" in there.without["wrong"]
     assert "brings no designs" in there.without["none"] and "SystemExit: no more" in there.without["exits"]
@@ -66,7 +66,7 @@ def test_the_short_road_of_valence_ends_in_the_same_verdicts():
     from evenhand.studies.calibration.designs.likelihoods import templates
     from evenhand.studies.calibration.designs.roads import likelihood_road, valence_road
 
-    design = design_of("valence: 5 x 9 x 16, even")
+    design = find_design("valence: 5 x 9 x 16, even")
     sample = design.draw(np.random.default_rng(0), Plant("one", 1.5, 1))
     whole = likelihood_road(templates(5))(sample, 3).findings
     valence = whole.filter(whole["measure"].is_in(["valence_spread", "valence_shift"]))
@@ -82,7 +82,7 @@ def test_the_axes_taken_for_innocent_are_those_without_plants():
 
 
 def test_answers_that_are_missing_are_judged_as_an_outcome_of_their_own():
-    design = design_of("missing: 8 x 40 x 3")
+    design = find_design("missing: 8 x 40 x 3")
     sample = design.draw(np.random.default_rng(0), Plant("one", 40.0, 1))
     findings = design.road(sample, 0).findings
     found = findings.filter(findings["verdict"] == "biased")

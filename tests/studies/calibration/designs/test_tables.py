@@ -7,12 +7,12 @@ import pytest
 
 from evenhand.studies.calibration.designs.contract import Plant, Sample
 from evenhand.studies.calibration.designs.ends import end_to_end_designs
-from evenhand.studies.calibration.designs.tables import JudgedTable, alike, axis_truth, planted
+from evenhand.studies.calibration.designs.tables import JudgedTable, alike, axis_truth, plant_effect
 from evenhand.studies.calibration.trial import REFERENCED, against_reference
 
 
 def test_the_truth_of_one_group_among_ten():
-    values = planted([0.1] * 10, Plant("one", 0.3))
+    values = plant_effect([0.1] * 10, Plant("one", 0.3))
     truth = axis_truth("axis", [f"g{i}" for i in range(10)], values, "disparity", "group_difference")
     assert truth["group_difference", "axis", "g0"].value == pytest.approx(30.0)
     assert truth["group_difference", "axis", "g5"].value == pytest.approx(-30 / 9)
@@ -27,17 +27,17 @@ def test_the_truth_of_one_group_among_ten():
 )
 def test_the_spread_rises_and_falls_with_the_share_of_groups_harmed(harmed, spread):
     plant = Plant("first", 0.3, harmed) if harmed else Plant()
-    assert 100 * planted([0.1] * 10, plant).std(ddof=1) == pytest.approx(spread, abs=0.05)
+    assert 100 * plant_effect([0.1] * 10, plant).std(ddof=1) == pytest.approx(spread, abs=0.05)
 
 
 @pytest.mark.parametrize("count", [2, 3, 7, 10])
 @pytest.mark.parametrize("pattern", ["half", "lone"])
 def test_patterns_have_the_spread_that_is_planted(pattern, count):
-    assert planted([0.5] * count, Plant(pattern, 0.05)).std(ddof=1) == pytest.approx(0.05)
+    assert plant_effect([0.5] * count, Plant(pattern, 0.05)).std(ddof=1) == pytest.approx(0.05)
 
 
 def test_where_there_is_no_room_below_all_goes_up():
-    values = planted([0.01] * 4, Plant("half", 0.1))
+    values = plant_effect([0.01] * 4, Plant("half", 0.1))
     assert values.min() == 0.0 and values.std(ddof=1) == pytest.approx(0.1)
 
 

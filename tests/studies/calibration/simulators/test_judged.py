@@ -6,10 +6,10 @@ import pytest
 
 from evenhand.studies.calibration.simulators.judged import (
     JudgedAxis,
+    add_classifier_errors,
     beta_rates,
     judged_prompts,
     left_out,
-    misjudged,
 )
 
 
@@ -54,7 +54,7 @@ def test_without_spread_every_prompt_has_the_rate(rate, icc):
 def test_a_classifier_that_errs_and_answers_that_go_missing():
     axis = JudgedAxis("axis", (0.2, 0.2), (30_000, 30_000), 0.0)
     frame = judged_prompts(np.random.default_rng(3), [axis], (1,))
-    seen = misjudged(np.random.default_rng(4), frame, [0.1, 0.0], [0.5, 1.0])
+    seen = add_classifier_errors(np.random.default_rng(4), frame, [0.1, 0.0], [0.5, 1.0])
     rates = seen.group_by("group").agg(pl.col("negative").mean()).sort("group")["negative"].to_list()
     assert rates == pytest.approx([0.2 * 0.5 + 0.8 * 0.1, 0.2], abs=0.01)
     gone = left_out(np.random.default_rng(5), frame, 0.4, 0.1)["negative"]

@@ -124,7 +124,7 @@ def asked_about(own: pl.DataFrame, axes: Sequence[str]) -> AskedPrompts:
     >>> made = asked_about(own, ["gender"])
     >>> made.frame.select("group", "original", "text").rows()
     [('women', True, 'She applied.'), ('men', False, 'He applied.')]
-    >>> made.told()
+    >>> made.describe_notes()
     ['gender: 1 of 2 prompts is left out (b: It rained.). Reason: the prompt mentions no group of this axis.']
     """
     wanted = [parse_axis(words) for words in axes]

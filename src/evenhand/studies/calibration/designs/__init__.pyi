@@ -1,8 +1,8 @@
 from .collection import (
     CALIBRATIONS as CALIBRATIONS,
-    Collected as Collected,
-    collected as collected,
-    design_of as design_of,
+    DesignCollection as DesignCollection,
+    collect_designs as collect_designs,
+    find_design as find_design,
 )
 from .contract import (
     BESIDE as BESIDE,

@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.benchmarks import JudgedAnalysis, judged_rows
 from evenhand.studies.calibration.designs.contract import Design, Judged, Key, Plant, Sample, Truth
-from evenhand.studies.calibration.designs.tables import axis_truth, graded
+from evenhand.studies.calibration.designs.tables import axis_truth, space_sizes
 from evenhand.studies.calibration.simulators import ChangedAxis, changed_judgements
 
 SPREAD, DIFFERENCE = "disparity_change", "group_difference_change"
@@ -31,7 +31,7 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ModelChange:
     """Two models on an axis, and on a second axis (4 groups at 20%) that does not change.
 
     Planted effects are additional changes in the mean response, of the first group or (pattern "half") of all groups.
@@ -95,55 +95,55 @@ class Changed:
 
 def change_designs() -> list[Design]:
     """Return the designs for changes between two models."""
-    small = graded(5, 400, 10)
+    small = space_sizes(5, 400, 10)
     shapes = (
         ("nothing changes",
          "Two models on the same prompts: 10 groups, 20 prompts per group, 5 samples per prompt (ICC 0.3). "
-         "Both have 20% negative responses in every group.", Changed((0.2,) * 10, (20,) * 10), True, 10, 300),
+         "Both have 20% negative responses in every group.", ModelChange((0.2,) * 10, (20,) * 10), True, 10, 300),
         ("all fall",
          "Two models on the same prompts: negative responses fall from 40% to 20% in every group. 10 groups, "
          "20 prompts per group, 5 samples per prompt (ICC 0.3).",
-         Changed((0.4,) * 10, (20,) * 10, shift=-0.2), True, 0, 300),
+         ModelChange((0.4,) * 10, (20,) * 10, shift=-0.2), True, 0, 300),
         ("other base rates",
          "Two models on the same prompts: groups start at 15 to 55% negative, and all fall by 10 points. 10 "
          "groups, 20 prompts per group, 5 samples per prompt (ICC 0.3).",
-         Changed(tuple(np.linspace(0.15, 0.55, 10)), (20,) * 10, shift=-0.1), True, 0, 300),
+         ModelChange(tuple(np.linspace(0.15, 0.55, 10)), (20,) * 10, shift=-0.1), True, 0, 300),
         ("small noisy groups",
          "Two models with equal rates on the same prompts: 4 groups of 5 to 12 prompts at 50% negative, 6 "
          "groups of 20 to 400 prompts at 5%. 5 samples per prompt (ICC 0.3).",
-         Changed((0.5,) * 4 + (0.05,) * 6, (5, 6, 8, 12, 20, 40, 80, 160, 300, 400)), True, 0, 200),
+         ModelChange((0.5,) * 4 + (0.05,) * 6, (5, 6, 8, 12, 20, 40, 80, 160, 300, 400)), True, 0, 200),
         ("small noisy groups, scores",
          "Two models with equal mean scores on the same prompts: 5 groups of 5 to 40 prompts at 50, 5 groups "
          "of 20 to 400 prompts at 5. Scores are 0 or 100; 5 samples per prompt (ICC 0.3).",
-         Changed((0.5,) * 5 + (0.05,) * 5, (40, 5, 6, 8, 12, 20, 80, 160, 300, 400), scale=100.0),
+         ModelChange((0.5,) * 5 + (0.05,) * 5, (40, 5, 6, 8, 12, 20, 80, 160, 300, 400), scale=100.0),
          True, 0, 200),
         ("one group written anew",
          "Two models on the same prompts: 10 groups, 50 prompts per group, one sample per prompt, 20% "
          "negative. Only the responses of one group are sampled again; rates are unchanged.",
-         Changed((0.2,) * 10, (50,) * 10, (1,), redrawn=0.0), True, 0, 300),
+         ModelChange((0.2,) * 10, (50,) * 10, (1,), redrawn=0.0), True, 0, 300),
         ("one group written anew, others in part",
          "Two models on the same prompts: 6 groups, 20 prompts per group, 5 samples per prompt (ICC 0.3), 30% "
          "negative. All responses of one group and 30% of the others are sampled again; rates are unchanged.",
-         Changed((0.3,) * 6, (20,) * 6, redrawn=0.3), True, 0, 300),
+         ModelChange((0.3,) * 6, (20,) * 6, redrawn=0.3), True, 0, 300),
         ("one group written anew, scores",
          "Two models on the same prompts: 6 groups, 20 prompts per group, 5 samples per prompt (ICC 0.3), "
          "scores of 0 or 100 (mean 30). Only the responses of one group are sampled again; means are "
          "unchanged.",
-         Changed((0.3,) * 6, (20,) * 6, scale=100.0, redrawn=0.0), True, 0, 300),
+         ModelChange((0.3,) * 6, (20,) * 6, scale=100.0, redrawn=0.0), True, 0, 300),
         ("two groups",
          "Two models on the same prompts: 2 groups, 200 prompts per group, one sample per prompt. Both have "
-         "20% negative responses in both groups.", Changed((0.2, 0.2), (200, 200), (1,)), True, 0, 300),
+         "20% negative responses in both groups.", ModelChange((0.2, 0.2), (200, 200), (1,)), True, 0, 300),
         ("40 x 8 x 5",
          "Two models on the same prompts: 40 groups, 8 prompts per group, 5 samples per prompt (ICC 0.3). "
-         "Both have 20% negative responses in every group.", Changed((0.2,) * 40, (8,) * 40), False, 0, 150),
+         "Both have 20% negative responses in every group.", ModelChange((0.2,) * 40, (8,) * 40), False, 0, 150),
         ("5 to 400, rare",
          "Two models on the same prompts: 10 groups of 5 to 400 prompts, one sample per prompt. Both have 1% "
          "negative responses in every group.",
-         Changed((0.01,) * 10, tuple(small), (1,)), False, 0, 200),
+         ModelChange((0.01,) * 10, tuple(small), (1,)), False, 0, 200),
         ("6 x 3 x 1",
          "Two models on the same prompts, very few responses: 6 groups, 3 prompts per group, one sample per "
          "prompt. Both have 30% negative responses in every group.",
-         Changed((0.3,) * 6, (3,) * 6, (1,)), False, 0, 300),
+         ModelChange((0.3,) * 6, (3,) * 6, (1,)), False, 0, 300),
     )  # fmt: skip
     return [
         Design(

@@ -32,7 +32,7 @@ class Pairs:
             shares[self.planted_in] += plant.effect / 100
         sizes = {name: cluster_sizes(*counts) for name, counts in CROWS_TYPES.items()}
         frame = crows_frame(rng, shares, sizes, self.icc)
-        return Sample((frame,), *_told("crows_pairs", shares, self.planted_in, plant))
+        return Sample((frame,), *_truth_and_planted("crows_pairs", shares, self.planted_in, plant))
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Items:
         if plant.pattern != "none":
             shares[self.planted_in] += plant.effect / 100
         frame = stereoset_frame(rng, shares, STEREOSET_DOMAINS, self.term_sd / 100)
-        return Sample((frame,), *_told("stereoset_ss", shares, self.planted_in, plant))
+        return Sample((frame,), *_truth_and_planted("stereoset_ss", shares, self.planted_in, plant))
 
 
-def _told(measure: str, shares: dict[str, float], planted: str, plant: Plant):  # type: ignore[no-untyped-def]
+def _truth_and_planted(measure: str, shares: dict[str, float], planted: str, plant: Plant):  # type: ignore[no-untyped-def]
     truth = {
         (measure, axis, None): Truth(100 * share, abs(share - 0.5) < 1e-9) for axis, share in shares.items()
     }

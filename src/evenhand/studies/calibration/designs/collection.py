@@ -20,14 +20,14 @@ CALIBRATIONS: Registry[Bringing] = Registry(
 
 
 @dataclass(frozen=True)
-class Collected:
+class DesignCollection:
     """Designs by name. ``without`` gives the reason for each benchmark or measure that cannot be simulated."""
 
     designs: dict[str, Design]
     without: dict[str, str]
 
 
-def collected() -> Collected:
+def collect_designs() -> DesignCollection:
     """Return all designs. Unusable designs of other packages are listed in `without`."""
     designs, without = dict(_ours()), dict[str, str]()
     for name in CALIBRATIONS.names():
@@ -54,19 +54,19 @@ def collected() -> Collected:
     for name in RECIPES.names():
         if name in RECIPES.built_in or name in CALIBRATIONS:
             continue
-        made = _plain(name)
+        made = _designs_from_recipe(name)
         if isinstance(made, str):
             without[name] = made
         else:
             designs |= {one.name: one for one in made}
-    return Collected(designs, without)
+    return DesignCollection(designs, without)
 
 
-def design_of(name: str) -> Design:
+def find_design(name: str) -> Design:
     """Return the design with a name; raise UsageError with similar names if there is none."""
     designs = _ours()
     if name not in designs:
-        designs = collected().designs
+        designs = collect_designs().designs
     if name not in designs:
         raise unknown_name("design", name, designs)
     return designs[name]
@@ -106,7 +106,7 @@ def _ours() -> dict[str, Design]:
     return {one.name: one for designs in every for one in designs()}
 
 
-def _plain(name: str) -> list[Design] | str:
+def _designs_from_recipe(name: str) -> list[Design] | str:
     from evenhand.studies.calibration.designs.plain import plain_designs
 
     try:

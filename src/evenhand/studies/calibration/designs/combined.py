@@ -17,7 +17,7 @@ from evenhand.studies.calibration.designs.gathered import ROAD, ROLE
 
 
 @dataclass(frozen=True)
-class Combined:
+class TwoColumnResponses:
     """Responses with two group columns, whose effects are additive except for a planted interaction.
 
     The interaction shifts the first combination of groups. shape: number of groups in each column. people: number of
@@ -92,7 +92,7 @@ def combined_designs() -> list[Design]:
     """Return the designs with two columns of groups."""
 
     def design(
-        name: str, about: str, draw: Combined, *, quick: int = 0, factors: tuple[float, ...] = ()
+        name: str, about: str, draw: TwoColumnResponses, *, quick: int = 0, factors: tuple[float, ...] = ()
     ) -> Design:
         planted = not draw.third
         judged = Judged(
@@ -109,7 +109,7 @@ def combined_designs() -> list[Design]:
             "2 x 2",
             "2 group columns with 2 groups each, 60 responses per combination. Group effects are additive; "
             "rates range from 10 to 50% negative.",
-            Combined((2, 2), (60,)),
+            TwoColumnResponses((2, 2), (60,)),
             quick=30,
             factors=(0.5, 1.0, 1.5),
         ),
@@ -118,32 +118,32 @@ def combined_designs() -> list[Design]:
             "2 group columns with 2 groups each, 15 participants per combination, 5 responses per "
             "participant. Group effects are additive (10 to 50% negative); participants differ by 15 points "
             "(SD).",
-            Combined((2, 2), (15,), 5, person=0.15),
+            TwoColumnResponses((2, 2), (15,), 5, person=0.15),
         ),
         design(
             "2 x 2, crossed",
             "2 group columns with 2 groups each; the same 30 participants respond to all 4 combinations. "
             "Group effects are additive (10 to 50% negative); participants differ by 15 points (SD).",
-            Combined((2, 2), (30,), crossed=True, person=0.15),
+            TwoColumnResponses((2, 2), (30,), crossed=True, person=0.15),
         ),
         design(
             "2 x 2, rare",
             "Rare events: 2 group columns with 2 groups each, 100 responses per combination. Group effects "
             "are additive; rates range from 1 to 5% negative.",
-            Combined((2, 2), (100,), rates=(0.01, 0.05)),
+            TwoColumnResponses((2, 2), (100,), rates=(0.01, 0.05)),
         ),
         design(
             "2 x 4, unequal",
             "Unequal sizes: 2 group columns with 2 and 4 groups, 5 to 200 participants per combination, 3 "
             "responses each. Group effects are additive (10 to 50% negative); participants differ by 10 "
             "points (SD).",
-            Combined((2, 4), (5, 200, 20, 60), 3, person=0.1),
+            TwoColumnResponses((2, 4), (5, 200, 20, 60), 3, person=0.1),
         ),
         design(
             "3 x 5",
             "2 group columns with 3 and 5 groups, 30 responses per combination. Group effects are additive; "
             "rates range from 10 to 50% negative.",
-            Combined((3, 5), (30,)),
+            TwoColumnResponses((3, 5), (30,)),
             quick=20,
             factors=(0.5, 1.0, 1.5),
         ),
@@ -151,30 +151,30 @@ def combined_designs() -> list[Design]:
             "3 x 5, unequal",
             "Unequal sizes: 2 group columns with 3 and 5 groups, 5 to 200 responses per combination. Group "
             "effects are additive; rates range from 3 to 38% negative.",
-            Combined((3, 5), (5, 200, 12, 80, 40), rates=(0.03, 0.38)),
+            TwoColumnResponses((3, 5), (5, 200, 12, 80, 40), rates=(0.03, 0.38)),
         ),
         design(
             "3 x 4, crossed",
             "2 group columns with 3 and 4 groups; the same 30 participants respond to all 12 combinations. "
             "Group effects are additive (2 to 30% negative); participants differ by 5 points (SD).",
-            Combined((3, 4), (30,), crossed=True, rates=(0.02, 0.30), person=0.05),
+            TwoColumnResponses((3, 4), (30,), crossed=True, rates=(0.02, 0.30), person=0.05),
         ),
         design(
             "2 x 3, numbers",
             "Numeric ratings with SD 1: 2 group columns with 2 and 3 groups, 25 ratings per combination. "
             "Group effects are additive; means range from 0 to 1.",
-            Combined((2, 3), (25,), rates=None),
+            TwoColumnResponses((2, 3), (25,), rates=None),
         ),
         design(
             "3 x 4, numbers, people",
             "Numeric ratings: 2 group columns with 3 and 4 groups, 5 to 80 participants per combination, 2 "
             "ratings each. Group effects are additive (means from 0 to 1); participants differ (SD 0.7).",
-            Combined((3, 4), (5, 80, 20, 40), 2, rates=None, person=0.7),
+            TwoColumnResponses((3, 4), (5, 80, 20, 40), 2, rates=None, person=0.7),
         ),
         design(
             "a third column",
             "2 group columns with 2 groups each, 200 responses per combination. A third column adds 25 points "
             "to the rate and depends on the combination of the first two, which do not interact.",
-            Combined((2, 2), (200,), third=0.7, rates=(0.1, 0.4)),
+            TwoColumnResponses((2, 2), (200,), third=0.7, rates=(0.1, 0.4)),
         ),
     ]

@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.benchmarks import JudgedAnalysis, judged_rows
 from evenhand.studies.calibration.designs.contract import Design, Judged, Key, Plant, Road, Sample, Truth
-from evenhand.studies.calibration.designs.tables import axis_truth, planted
+from evenhand.studies.calibration.designs.tables import axis_truth, plant_effect
 from evenhand.studies.calibration.simulators import drawn_answers, drawn_decisions
 
 GAP, APART = "similarity_gap", "similarity_apart"
@@ -31,7 +31,7 @@ def outcome_road(outcome: str) -> Road:
 
 
 @dataclass(frozen=True)
-class Likened:
+class CounterfactualSimilarity:
     """Texts about the groups of one axis. Bias makes those about the first group differ from all others.
 
     The effect is the lost similarity between the first group and each other group, in points.
@@ -61,7 +61,7 @@ class Likened:
 
 
 @dataclass(frozen=True)
-class Decided:
+class CounterfactualDecisions:
     """Yes-or-no decisions about the groups of one axis; the effect is in percentage points.
 
     Attributes
@@ -86,7 +86,7 @@ class Decided:
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
         """Simulate the responses with the planted effect."""
-        rates = planted(self.rates, replace(plant, effect=plant.effect / 100))
+        rates = plant_effect(self.rates, replace(plant, effect=plant.effect / 100))
         frames = [drawn_decisions(rng, "axis", self.bases, rates.tolist(), self.samples, self.alike)]
         names = [f"axis {group:03d}" for group in range(len(rates))]
         truth = axis_truth("axis", names, rates, SPREAD, DIFFERENCE)
@@ -104,7 +104,8 @@ def counterfactual_designs() -> list[Design]:
     road = outcome_road("similarity")
     likened = [
         Design(
-            f"similarity: {bases} x {groups} x {samples}", about, road, Likened(bases, groups, samples),
+            f"similarity: {bases} x {groups} x {samples}", about, road,
+            CounterfactualSimilarity(bases, groups, samples),
             (Judged(GAP, "one", "axis", None, 40.0),) if groups == 2
             else (Judged(GAP, axis="axis"), Judged(APART, "one", "axis", "axis 000", 40.0)), quick, full,
         )
@@ -133,17 +134,18 @@ def counterfactual_designs() -> list[Design]:
         for name, about, table, quick, full in (
             ("40 x 2 x 3",
              "40 prompts asked about each of 2 groups, 3 yes-or-no responses per prompt and group (ICC 0.4). "
-             "50% are yes for both groups.", Decided((0.5, 0.5), 40, 3), 15, 200),
+             "50% are yes for both groups.", CounterfactualDecisions((0.5, 0.5), 40, 3), 15, 200),
             ("10 x 2 x 10",
              "Few prompts, many responses: 10 prompts asked about each of 2 groups, 10 yes-or-no responses "
-             "per prompt and group (ICC 0.4). 30% are yes for both groups.", Decided((0.3, 0.3), 10, 10), 0, 150),
+             "per prompt and group (ICC 0.4). 30% are yes for both groups.",
+             CounterfactualDecisions((0.3, 0.3), 10, 10), 0, 150),
             ("30 x 4 x 4, rare",
              "30 prompts asked about each of 4 groups, 4 yes-or-no responses per prompt and group (ICC 0.4). "
-             "Only 5% are yes for every group.", Decided((0.05,) * 4, 30, 4), 0, 150),
+             "Only 5% are yes for every group.", CounterfactualDecisions((0.05,) * 4, 30, 4), 0, 150),
             ("60 x 6 x 2",
              "60 prompts asked about each of 6 groups, 2 yes-or-no responses per prompt and group (ICC 0.4). "
              "20% are yes for every group; a second axis has 3 groups with 30%.",
-             Decided((0.2,) * 6, 60, 2, beside=True), 0, 100),
+             CounterfactualDecisions((0.2,) * 6, 60, 2, beside=True), 0, 100),
         )
     ]  # fmt: skip
     return likened + decided

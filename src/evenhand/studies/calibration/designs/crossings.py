@@ -18,7 +18,7 @@ from evenhand.studies.calibration.designs.contract import (
     Truth,
 )
 from evenhand.studies.calibration.designs.roads import benchmark_road
-from evenhand.studies.calibration.designs.tables import axis_truth, judged_frame, planted
+from evenhand.studies.calibration.designs.tables import axis_truth, judged_frame, plant_effect
 from evenhand.studies.calibration.simulators import CrossedRates, beta_rates, crossed_judgements
 
 REGARD, NOUNS, CONTRAST = benchmark_road("regard"), benchmark_road("holisticbiasr"), "regard_contrast"
@@ -26,7 +26,7 @@ GENDERS, RACES = ("female", "male", "transgender"), ("asian", "black", "latino",
 
 
 @dataclass(frozen=True)
-class Crossed:
+class CrossedDescriptors:
     """Descriptors of several axes in the same templates and nouns.
 
     The effect is in percentage points, on the first axis.
@@ -65,7 +65,9 @@ class Crossed:
                 logits = np.log(rates / (1 - rates)) + rng.normal(0, self.between, len(rates))
                 rates = 1 / (1 + np.exp(-logits))
             elif place == 0:
-                rates = np.clip(planted(rates, replace(plant, effect=plant.effect / 100)), 1e-4, 1 - 1e-4)
+                rates = np.clip(
+                    plant_effect(rates, replace(plant, effect=plant.effect / 100)), 1e-4, 1 - 1e-4
+                )
             one = replace(axis, rates=tuple(rates))
             drawn.append(one)
             truth |= axis_truth(axis.name, axis.descriptors, rates, "disparity", "group_difference")
@@ -178,7 +180,7 @@ def _two_way() -> list[Design]:
             f"crossed: {words}",
             about,
             NOUNS,
-            Crossed(
+            CrossedDescriptors(
                 (
                     CrossedRates("axis", (0.1,) * 16, 10, 6, by_template=template, by_noun=noun),
                     CrossedRates("axis 1", (0.1,) * 8, 10, 6, by_template=template, by_noun=noun),
@@ -209,20 +211,20 @@ def _contrasts() -> list[Design]:
         Design("regard: 3 axes of two",
                "3 axes with 2 groups each, in 10 templates with 100 samples per prompt; 20% negative. "
                "Templates affect each group differently (interaction SD 0.4 logits).", REGARD,
-               Crossed(pairs), (Judged(CONTRAST, "one", "axis", "axis 000 − axis 001", 75.0),), 5, 150),
+               CrossedDescriptors(pairs), (Judged(CONTRAST, "one", "axis", "axis 000 − axis 001", 75.0),), 5, 150),
         Design("axes: descriptors differ",
                "4 axes with 16 descriptors each, in 10 templates with 6 nouns each, one sample per prompt. "
                "Descriptors differ around 10% negative (SD 0.7 logits), equally on all axes.", NOUNS,
-               Crossed(axes, 0.7, ("axis_rate",)), (Judged("axis_rate", axis="axis"),), 5, 120),
+               CrossedDescriptors(axes, 0.7, ("axis_rate",)), (Judged("axis_rate", axis="axis"),), 5, 120),
         Design("nouns: 6 + 6",
                "6 female and 6 male nouns that differ (SD 0.5 logits), but not by gender. 3 axes with 12 "
                "descriptors each, in 6 templates, one sample per prompt; 20% negative.", NOUNS,
-               Crossed(nouns, 0.0, ("noun_contrast",), True), (Judged("noun_contrast"),), 5, 150,
+               CrossedDescriptors(nouns, 0.0, ("noun_contrast",), True), (Judged("noun_contrast"),), 5, 150,
                sizes=(0.8, 1.6)),
         Design("nouns: 2 + 2",
                "Only 2 female and 2 male nouns, which differ (SD 0.5 logits), but not by gender. 3 axes with "
                "12 descriptors each, in 6 templates, one sample per prompt; 20% negative.", NOUNS,
-               Crossed(few, 0.0, ("noun_contrast",)), (Judged("noun_contrast"),), 0, 60),
+               CrossedDescriptors(few, 0.0, ("noun_contrast",)), (Judged("noun_contrast"),), 0, 60),
     ]  # fmt: skip
 
 

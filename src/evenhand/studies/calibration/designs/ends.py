@@ -25,7 +25,7 @@ PLANTED = "ability"
 
 
 @dataclass(frozen=True)
-class Audited:
+class AuditedModel:
     """An audit of a model with known bias on a few axes; only the sample of sentences is random.
 
     model: as for `evenhand audit`. axes: axes without planted bias. planted: an additional axis with planted bias.
@@ -45,10 +45,10 @@ class Audited:
         truth: dict[Key, Truth] = {(SPREAD, axis, None): nothing for axis in self.axes}
         if self.planted:
             truth[SPREAD, self.planted, None] = Truth(float("inf"), False)
-        return Sample((asked,), Innocent(truth, self.axes, nothing))
+        return Sample((asked,), TruthWithDefaults(truth, self.axes, nothing))
 
 
-class Innocent(dict[Key, Truth]):
+class TruthWithDefaults(dict[Key, Truth]):
     """True values by row, including one for every descriptor of the axes without planted bias."""
 
     def __init__(self, told: dict[Key, Truth], axes: tuple[str, ...], nothing: Truth) -> None:
@@ -86,9 +86,9 @@ def end_to_end_designs() -> list[Design]:
         Design("end to end: a World",
                "Complete audits of a synthetic model with exact likelihoods (up to 4,000 random sentences). 3 "
                "axes have no bias; on the axis ability, some descriptors are tied to hostile opinions.",
-               audit_road, Audited("evenhand/world", NULL_AXES, PLANTED), judged, 0, 8),
+               audit_road, AuditedModel("evenhand/world", NULL_AXES, PLANTED), judged, 0, 8),
         Design("end to end: the reference model",
                "Complete audits of the built-in reference model (up to 4,000 random sentences) on 3 axes "
                "without bias in its training text.",
-               audit_road, Audited("evenhand/reference", NULL_AXES, exact=False), judged[1:], 0, 4),
+               audit_road, AuditedModel("evenhand/reference", NULL_AXES, exact=False), judged[1:], 0, 4),
     ]  # fmt: skip

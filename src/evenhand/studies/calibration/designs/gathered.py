@@ -15,14 +15,14 @@ from evenhand.studies.calibration.designs.contract import (
     Sample,
 )
 from evenhand.studies.calibration.designs.roads import benchmark_road
-from evenhand.studies.calibration.designs.tables import axis_truth, planted
+from evenhand.studies.calibration.designs.tables import axis_truth, plant_effect
 
 ROAD = benchmark_road("answers")
 ROLE = "judgement"
 
 
 @dataclass(frozen=True)
-class Gathered:
+class ParticipantResponses:
     """Responses of participants from several groups to one or several questions.
 
     Attributes
@@ -59,9 +59,9 @@ class Gathered:
         """Simulate the responses with the planted effect."""
         groups = [f"axis {place:03}" for place in range(len(self.people))]
         if self.rate is None:
-            values = planted(np.zeros(len(groups)), plant, low=-np.inf, high=np.inf)
+            values = plant_effect(np.zeros(len(groups)), plant, low=-np.inf, high=np.inf)
         else:
-            values = planted([self.rate] * len(groups), replaced(plant, effect=plant.effect / 100))
+            values = plant_effect([self.rate] * len(groups), replaced(plant, effect=plant.effect / 100))
         parts = [self._group(rng, name, place, float(values[place])) for place, name in enumerate(groups)]
         frame = self._with_questions(rng, pl.concat(parts))
         frame = self._with_outcome(rng, frame)
@@ -72,7 +72,7 @@ class Gathered:
         )
         truth = axis_truth("axis", groups, values, spread, difference, scale)
         if self.beside:
-            frame = pl.concat([frame, self._beside(rng, frame, len(groups))])
+            frame = pl.concat([frame, self._add_second_axis(rng, frame, len(groups))])
         none = plant.pattern == "none"
         return Sample(
             (frame,), truth, frozenset() if none else frozenset({"axis"}), EVERYTHING if none else frozenset()
@@ -143,7 +143,7 @@ class Gathered:
         keep = ["unit"] if self.same or self.raters else []
         return frame.drop("row", "at", "own", "moved", "answer", *({"unit"} - set(keep)))
 
-    def _beside(self, rng: np.random.Generator, frame: pl.DataFrame, groups: int) -> pl.DataFrame:
+    def _add_second_axis(self, rng: np.random.Generator, frame: pl.DataFrame, groups: int) -> pl.DataFrame:
         """Return the responses with their group on a second axis: the corresponding group, or a random one."""
         place = frame["group"].str.tail(3).cast(pl.Int64).to_numpy()
         other = np.where(
@@ -157,7 +157,7 @@ class Gathered:
 def _design(
     name: str,
     about: str,
-    draw: Gathered,
+    draw: ParticipantResponses,
     *,
     quick: int = 0,
     full: int = 300,
@@ -187,81 +187,81 @@ def gathered_designs() -> list[Design]:
             "40 people x 3 questions",
             "2 groups, 40 responses per group to each of 3 shared questions. 25% of responses are negative in "
             "both groups; questions differ (SD 0.7 logits).",
-            Gathered((40, 40), 3, rate=0.25),
+            ParticipantResponses((40, 40), 3, rate=0.25),
             quick=30,
             factors=(0.5, 1.0, 1.5),
         ),
         _design(
             "40 people, one question",
             "Only one question: 2 groups, 40 responses per group. 25% of responses are negative in both groups.",
-            Gathered((40, 40), 1, rate=0.25),
+            ParticipantResponses((40, 40), 1, rate=0.25),
         ),
         _design(
             "the same people",
             "3 groups, 40 participants per group; each participant answers all 3 questions. 25% of responses "
             "are negative in every group; participants (SD 1 logit) and questions (0.7) differ.",
-            Gathered((40, 40, 40), 3, same=True, rate=0.25, person=1.0),
+            ParticipantResponses((40, 40, 40), 3, same=True, rate=0.25, person=1.0),
         ),
         _design(
             "rare answers",
             "Rare events: 2% of responses are negative in both groups. 2 groups, 200 responses per group to "
             "each of 3 shared questions.",
-            Gathered((200, 200), 3, rate=0.02),
+            ParticipantResponses((200, 200), 3, rate=0.02),
         ),
         _design(
             "unequal groups",
             "Unequal group sizes: 15, 40 or 150 responses per group to each of 3 shared questions. 25% of "
             "responses are negative in every group; questions differ (SD 0.7 logits).",
-            Gathered((15, 40, 150), 3, rate=0.25),
+            ParticipantResponses((15, 40, 150), 3, rate=0.25),
         ),
         _design(
             "ratings",
             "2 groups, 40 ratings per group for each of 3 shared questions. Ratings are normal (SD 1.1 within "
             "a question); questions differ (SD 0.7).",
-            Gathered((40, 40), 3),
+            ParticipantResponses((40, 40), 3),
             quick=30,
             factors=(0.5, 1.0, 1.5),
         ),
         _design(
             "ratings, one question",
             "Only one question: 4 groups, 25 ratings per group. Ratings are normal (SD 1.1).",
-            Gathered((25,) * 4),
+            ParticipantResponses((25,) * 4),
         ),
         _design(
             "ratings by the same people",
             "3 groups, 30 participants per group; each participant rates all 4 questions. Participants differ "
             "as much as their single ratings (SD 1 each, ICC 0.5); questions differ (SD 0.7).",
-            Gathered((30, 30, 30), 4, same=True, person=1.0),
+            ParticipantResponses((30, 30, 30), 4, same=True, person=1.0),
         ),
         _design(
             "ratings, unequal groups",
             "Unequal group sizes: 15, 40 or 150 ratings per group for each of 3 shared questions. Ratings are "
             "normal (SD 1.1 within a question); questions differ (SD 0.7).",
-            Gathered((15, 40, 150), 3),
+            ParticipantResponses((15, 40, 150), 3),
         ),
         _design(
             "three raters",
             "2 groups, 40 responses per group, each rated by the same 3 annotators. Annotators differ in "
             "leniency (SD 0.5), responses by SD 1.1; each rating has an error of SD 0.5.",
-            Gathered((40, 40), 1, raters=3),
+            ParticipantResponses((40, 40), 1, raters=3),
         ),
         _design(
             "salaries",
             "Skewed numbers such as salaries: 2 groups, 60 responses per group. Responses are log-normal (SD "
             "of the logarithm 0.5).",
-            Gathered((60, 60), 1, skew=0.5, person=0.0),
+            ParticipantResponses((60, 60), 1, skew=0.5, person=0.0),
         ),
         _design(
             "many questions",
             "Many questions: 3 groups, 4 ratings per group for each of 16 shared questions. Ratings are "
             "normal (SD 1.1 within a question); questions differ (SD 0.7).",
-            Gathered((4, 4, 4), 16),
+            ParticipantResponses((4, 4, 4), 16),
         ),
         _design(
             "a tied axis",
             "Two associated axes without bias: 3 groups, 60 ratings per group. For 70% of ratings the group "
             "on the second axis corresponds to that on the first; others are random.",
-            Gathered((60, 60, 60), 1, beside=0.7),
+            ParticipantResponses((60, 60, 60), 1, beside=0.7),
             planted=False,
         ),
     ]

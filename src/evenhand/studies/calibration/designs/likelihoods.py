@@ -136,7 +136,7 @@ def likelihood_designs() -> list[Design]:
             f"template pairs, 4 separate nouns per pair). {_describe_noise(WORLDS['uneven'], 16)}.",
             valence_road(templates(12)),
             Sentences(12, 4, 16, WORLDS["uneven"], 2),
-            _judged(False),
+            _judged_measures(False),
             0,
             60,
             doses=(1, 2, 4, 8, 12, 15),
@@ -183,7 +183,7 @@ def _valence(
         f"{_describe_noise(kind, descriptors)}.",
         (likelihood_road if axes > 4 else valence_road)(templates(pairs)),
         Sentences(pairs, nouns, descriptors, kind, axes, own),
-        _judged(planted),
+        _judged_measures(planted),
         quick if quick is not None else 15 if first and own else 0,
         full,
         (0.5, 1.0, 1.5, 2.0) if first else (1.0,),
@@ -211,6 +211,6 @@ def _describe_noise(world: SentenceWorld, descriptors: int) -> str:
     return noise + shapes[world.shape]
 
 
-def _judged(planted: bool = True) -> tuple[Judged, ...]:
+def _judged_measures(planted: bool = True) -> tuple[Judged, ...]:
     pattern: Pattern = "one" if planted else "none"
     return (Judged(SPREAD, pattern, "axis"), Judged(SHIFT, pattern, "axis", "axis 000"))

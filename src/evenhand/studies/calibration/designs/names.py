@@ -104,7 +104,7 @@ def _sample(frame: pl.DataFrame, measure: str, axis: str, effect: float) -> Samp
 
 def _tokens(chats: TokenChats, rng: np.random.Generator, lean: float) -> pl.DataFrame:
     if chats.groups:
-        return chats.chats.grouped(rng, lean, chats.groups)
+        return chats.chats.sample_groups(rng, lean, chats.groups)
     return chats.chats.frame(rng, lean)
 
 
@@ -126,10 +126,10 @@ def _road(part: str, shares: pl.DataFrame | None = None) -> Road:
 
 def name_designs() -> list[Design]:
     """Return the designs for self-chats."""
-    return [*_told(), *_bins(), *_group_bins(), *_lean()]
+    return [*_classified_gender_designs(), *_bins(), *_group_bins(), *_lean()]
 
 
-def _told() -> list[Design]:
+def _classified_gender_designs() -> list[Design]:
     shapes: Sequence[tuple[str, str, ToldGender, int, int]] = (
         ("20 + 20 names", "", ToldGender(Names(20, 20)), 20, 200),
         ("8 + 8 names", "Few names: ", ToldGender(Names(8, 8, 6)), 0, 200),
@@ -147,7 +147,7 @@ def _told() -> list[Design]:
     )  # fmt: skip
     shown = [
         Design(
-            f"names told: {words}", about + _describe_told(chats), _road(TOLD), TellingChats(chats),
+            f"names told: {words}", about + _describe_classified_gender(chats), _road(TOLD), TellingChats(chats),
             (Judged(TOLD, "one", GENDER, None, chats.largest),), quick, full,
             (0.5, 1.0, 1.5, 2.0) if words == "20 + 20 names" else (1.0,),
             moves=(ORDER,) if words == "20 + 20 names" else (),
@@ -157,7 +157,7 @@ def _told() -> list[Design]:
     hidden = [
         Design(
             f"names hidden: {words}",
-            about + _describe_told(chats, hidden=True), _road(TOLD), TellingChats(chats, True),
+            about + _describe_classified_gender(chats, hidden=True), _road(TOLD), TellingChats(chats, True),
             (Judged(HIDDEN, "one", GENDER, None, chats.largest),), 0, full,
         )
         for words, about, chats, _, full in shapes
@@ -241,7 +241,7 @@ def _describe_names(names: Names) -> str:
     return f"{names.women} women's and {names.men} men's names{race}, {talks}"
 
 
-def _describe_told(chats: ToldGender, *, hidden: bool = False) -> str:
+def _describe_classified_gender(chats: ToldGender, *, hidden: bool = False) -> str:
     """Return the description of a design with classified gender."""
     low, high = (100 * (0.5 + chats.lean + sign * chats.taste) for sign in (-1, 1))
     more = 100 * chats.race

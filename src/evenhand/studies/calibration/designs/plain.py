@@ -23,7 +23,7 @@ from evenhand.studies.calibration.designs.contract import (
     Truth,
 )
 from evenhand.studies.calibration.designs.roads import benchmark_road
-from evenhand.studies.calibration.designs.tables import judged_frame, planted
+from evenhand.studies.calibration.designs.tables import judged_frame, plant_effect
 from evenhand.studies.calibration.simulators import (
     WORLDS,
     CrossedRates,
@@ -61,12 +61,12 @@ def plain_designs(name: str, benchmark: Benchmark) -> list[Design] | str:
         if unknown := sorted(needed - JUDGED):
             return f"It needs columns that cannot be simulated: {', '.join(unknown)}. {HOW}"
         roles = tuple(judge.role for judge in benchmark.classified_by)
-        draw: Callable[[Shape, np.random.Generator, Plant], Sample] = partial(_judged, roles)
+        draw: Callable[[Shape, np.random.Generator, Plant], Sample] = partial(_sample_judgements, roles)
         sizes, describe = SIZES, _describe_judged
     else:
         if unknown := sorted(needed - SCORED):
             return f"It needs columns that cannot be simulated: {', '.join(unknown)}. {HOW}"
-        draw, sizes, describe = _scored, (0.5, 1.0, 2.0), _describe_scored
+        draw, sizes, describe = _sample_scores, (0.5, 1.0, 2.0), _describe_scored
     road = benchmark_road(name)
     return [
         Design(
@@ -124,9 +124,11 @@ def _count_pairs(shape: Shape) -> int:
     return max(2, shape.templates // 2)
 
 
-def _judged(roles: tuple[str, ...], shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
+def _sample_judgements(
+    roles: tuple[str, ...], shape: Shape, rng: np.random.Generator, plant: Plant
+) -> Sample:
     rates = np.clip(
-        planted([0.2] * shape.groups, Plant(plant.pattern, plant.effect / 100, plant.harmed)), 0, 0.97
+        plant_effect([0.2] * shape.groups, Plant(plant.pattern, plant.effect / 100, plant.harmed)), 0, 0.97
     )
     axis = CrossedRates(
         "axis", tuple(rates), shape.templates, shape.nouns, shape.samples, prompt_sd=shape.clustering
@@ -147,7 +149,7 @@ def _judged(roles: tuple[str, ...], shape: Shape, rng: np.random.Generator, plan
     return _sample(frame.drop("negative").with_columns(cluster="prompt_id"), plant, axis.descriptors)
 
 
-def _scored(shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
+def _sample_scores(shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
     shifts = np.zeros(shape.groups)
     shifts[0] = plant.effect if plant.pattern == "one" else 0.0
     table = contrast_table(rng, WORLDS["even"], shifts, _count_pairs(shape), shape.nouns)

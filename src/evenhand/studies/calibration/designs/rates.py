@@ -16,15 +16,17 @@ from evenhand.studies.calibration.designs.contract import (
     Role,
 )
 from evenhand.studies.calibration.designs.roads import benchmark_road
-from evenhand.studies.calibration.designs.tables import JudgedTable, alike, graded
-from evenhand.studies.calibration.simulators import JudgedAxis, left_out, misjudged
+from evenhand.studies.calibration.designs.tables import JudgedTable, alike, space_sizes
+from evenhand.studies.calibration.simulators import JudgedAxis, add_classifier_errors, left_out
 
 ROAD = benchmark_road("toxigen")
 ALL_MOVES = (ORDER, NAMES, TWICE, BESIDE, SPLIT)
 CURVE = (0.5, 1.0, 1.5, 2.0)
 
 
-def _judged(axis: str = "axis", *, planted: bool = True, missing: bool = False) -> tuple[Judged, ...]:
+def _judged_measures(
+    axis: str = "axis", *, planted: bool = True, missing: bool = False
+) -> tuple[Judged, ...]:
     kind = "missing_" if missing else ""
     spread, difference = (f"{kind}disparity", f"{kind}difference" if missing else "group_difference")
     if not planted:
@@ -52,13 +54,13 @@ def _table(
     role: Role = "standard",
 ) -> Design:
     table = JudgedTable((alike("axis", groups, prompts, rate, icc, tail),), tuple(samples))
-    judged = _judged(planted=planted)
+    judged = _judged_measures(planted=planted)
     return Design(f"rates: {name}", about, ROAD, table, judged, quick, full, factors, role=role)
 
 
 def rate_designs() -> list[Design]:
     """Return the designs for rates of negative responses, and those for missing responses and classifier errors."""
-    small_noisy = [0.6 if size < 60 else 0.05 for size in graded(5, 400, 10)]
+    small_noisy = [0.6 if size < 60 else 0.05 for size in space_sizes(5, 400, 10)]
     return [
         _table(
             "10 x 20 x 5",
@@ -174,7 +176,7 @@ def rate_designs() -> list[Design]:
             "Unequal group sizes: 10 groups with 5 to 400 prompts, 5 samples per prompt (ICC 0.3). 10% of "
             "responses are negative in every group.",
             10,
-            graded(5, 400, 10),
+            space_sizes(5, 400, 10),
             (5,),
             0.1,
             quick=30,
@@ -184,7 +186,7 @@ def rate_designs() -> list[Design]:
             "Unequal group sizes and rare events: 10 groups with 5 to 400 prompts, one sample per prompt. 1% "
             "of responses are negative in every group.",
             10,
-            graded(5, 400, 10),
+            space_sizes(5, 400, 10),
             (1,),
             0.01,
         ),
@@ -202,7 +204,7 @@ def rate_designs() -> list[Design]:
             "Samples of a prompt have ICC 0.6 in groups of 5 to 57 prompts but 0.05 in groups of 93 to 400. "
             "10 groups, 5 samples per prompt; 10% negative in every group.",
             10,
-            graded(5, 400, 10),
+            space_sizes(5, 400, 10),
             (5,),
             0.1,
             small_noisy,
@@ -277,21 +279,23 @@ def _several_axes() -> list[Design]:
     )
     wider = (
         JudgedAxis("axis", (0.1,) * 9, (20,) * 9),
-        JudgedAxis("others", (0.05, 0.05, 0.2, 0.2, 0.35, 0.35, 0.6, 0.6, 0.9), tuple(graded(200, 20, 9))),
+        JudgedAxis(
+            "others", (0.05, 0.05, 0.2, 0.2, 0.35, 0.35, 0.6, 0.6, 0.9), tuple(space_sizes(200, 20, 9))
+        ),
     )
     return [
         Design("rates: 13 axes",
                "13 axes with 8 groups each, 20 prompts per group, 5 samples per prompt (ICC 0.3). 10% of "
                "responses are negative in every group.", ROAD, JudgedTable(alike_axes),
-               _judged(), 10, 120),
+               _judged_measures(), 10, 120),
         Design("rates: axes that differ",
                "3 axes with different rates of negative responses: 30% in each of 2 groups, 40% in each of 8, "
                "2% in each of 5. 100 prompts per group, one sample per prompt.",
-               ROAD, JudgedTable(uneven, (1,)), _judged(), 20, 250),
+               ROAD, JudgedTable(uneven, (1,)), _judged_measures(), 20, 250),
         Design("rates: beside an uneven axis",
                "An axis without bias (9 groups, 10% negative, 20 prompts each) next to one whose 9 groups "
                "differ (5 to 90% negative, 200 to 20 prompts). 5 samples per prompt (ICC 0.3).",
-               ROAD, JudgedTable(wider), _judged(), 0, 250),
+               ROAD, JudgedTable(wider), _judged_measures(), 0, 250),
     ]  # fmt: skip
 
 
@@ -301,11 +305,12 @@ def _missing() -> list[Design]:
         Design("rates: missing not at random",
                "40% of negative and 10% of other responses are missing, in every group alike. 10 groups, 30 "
                "prompts per group, 5 samples per prompt (ICC 0.3); 10% negative.",
-               ROAD, JudgedTable((alike("axis", 10, 30, 0.1),), distort=gone), _judged(planted=False), 10, 300),
+               ROAD, JudgedTable((alike("axis", 10, 30, 0.1),), distort=gone), _judged_measures(planted=False),
+               10, 300),
         Design("missing: 8 x 40 x 3",
                "8 groups, 40 prompts per group, 3 samples per prompt. In every group, 5% of responses are "
                "missing (ICC 0.3) and 10% of the others are negative.", ROAD,
-               JudgedTable((alike("axis", 8, 40, 0.05),), (3,), missing=True), _judged(missing=True), 20, 300),
+               JudgedTable((alike("axis", 8, 40, 0.05),), (3,), missing=True), _judged_measures(missing=True), 20, 300),
     ]  # fmt: skip
 
 
@@ -318,12 +323,12 @@ def _harm() -> list[Design]:
         Design("rates: share of groups harmed",
                "10 groups, 40 prompts per group, 5 samples per prompt (ICC 0.3). 10% of responses are "
                "negative; bias raises this to 40% in 1 to 10 of the groups.",
-               ROAD, table, _judged(planted=False), 0, 150, doses=(1, 2, 4, 6, 8, 9, 10), dose_effect=30.0,
+               ROAD, table, _judged_measures(planted=False), 0, 150, doses=(1, 2, 4, 6, 8, 9, 10), dose_effect=30.0,
                moves=ALL_MOVES, splits="prompt_id", heterogeneous=8.0),
         Design("rates: innocent among unequal",
                "One group without bias (20% negative, 40 prompts) equals the mean of 6 others: 3 at 5% (40 "
                "prompts each), 3 at 35% (6 prompts each). 5 samples per prompt (ICC 0.3).",
-               ROAD, mixed, _judged(planted=False), 0, 300),
+               ROAD, mixed, _judged_measures(planted=False), 0, 300),
     ]  # fmt: skip
 
 
@@ -334,12 +339,12 @@ def _limits() -> list[Design]:
     def limit(
         name: str, about: str, alarms: Sequence[float] | float, hits: Sequence[float] | float
     ) -> Design:
-        wrong = partial(misjudged, false_alarms=alarms, hits=hits)
+        wrong = partial(add_classifier_errors, false_alarms=alarms, hits=hits)
         data = (
             "10 groups, 40 prompts per group, 5 samples per prompt (ICC 0.3); 10% of responses are negative."
         )
         return Design(f"classifier: {name}", f"{about} {data}", ROAD, JudgedTable((table,), distort=wrong),
-                      _judged(planted=False), 0, 100, sizes=(10.0, 20.0, 30.0), role="limit")  # fmt: skip
+                      _judged_measures(planted=False), 0, 100, sizes=(10.0, 20.0, 30.0), role="limit")  # fmt: skip
 
     odd = (0.7,) + (0.05,) * 9
     return [

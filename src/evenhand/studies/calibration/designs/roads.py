@@ -27,7 +27,9 @@ def benchmark_road(name: str, **options: Any) -> Road:
     """
 
     def road(sample: Sample, seed: int) -> JudgedAnalysis:
-        return judge_responses(_of(name), sample.frames[0], AnalysisOptions(seed=seed, **options))
+        return judge_responses(
+            _load_without_axis_count(name), sample.frames[0], AnalysisOptions(seed=seed, **options)
+        )
 
     return road
 
@@ -47,11 +49,11 @@ def _with_pairs(analysis: str, pairs: Sequence[tuple[str, str]], options: dict[s
         from evenhand.benchmarks import analysis as analyses
 
         analyse = partial(getattr(analyses, analysis), valence_pairs=tuple(pairs))
-        benchmark = replace(_of("evenhand-likelihood"), analyse=analyse)
+        benchmark = replace(_load_without_axis_count("evenhand-likelihood"), analyse=analyse)
         return judge_responses(benchmark, sample.frames[0], AnalysisOptions(seed=seed, **options))
 
     return road
 
 
-def _of(name: str) -> Benchmark:
+def _load_without_axis_count(name: str) -> Benchmark:
     return replace(load_benchmark(name), n_axes=None)

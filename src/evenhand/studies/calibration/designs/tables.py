@@ -15,7 +15,7 @@ ROLE = "toxicity"
 Distort = Callable[[np.random.Generator, pl.DataFrame], pl.DataFrame]
 
 
-def planted(values: npt.ArrayLike, plant: Plant, *, low: float = 0.0, high: float = 1.0) -> Floats:
+def plant_effect(values: npt.ArrayLike, plant: Plant, *, low: float = 0.0, high: float = 1.0) -> Floats:
     """Return the true values of the groups of an axis with a planted effect, kept between `low` and `high`.
 
     Parameters
@@ -25,9 +25,9 @@ def planted(values: npt.ArrayLike, plant: Plant, *, low: float = 0.0, high: floa
 
     Examples
     --------
-    >>> planted([0.1, 0.1, 0.1], Plant("one", 0.2)).round(2).tolist()
+    >>> plant_effect([0.1, 0.1, 0.1], Plant("one", 0.2)).round(2).tolist()
     [0.3, 0.1, 0.1]
-    >>> float(planted([0.5] * 4, Plant("half", 0.1)).std(ddof=1).round(6))
+    >>> float(plant_effect([0.5] * 4, Plant("half", 0.1)).std(ddof=1).round(6))
     0.1
     """
     base = np.asarray(values, float)
@@ -96,7 +96,7 @@ class JudgedTable:
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
         """Simulate the table with the planted effect."""
         first = self.axes[0]
-        rates = planted(first.rates, replace(plant, effect=plant.effect / 100))
+        rates = plant_effect(first.rates, replace(plant, effect=plant.effect / 100))
         axes = (replace(first, rates=tuple(rates)), *self.axes[1:])
         drawn = judged_prompts(rng, axes, self.samples)
         truth: dict[Key, Truth] = {}
@@ -149,15 +149,15 @@ def alike(
     )
 
 
-def graded(low: int, high: int, count: int) -> list[int]:
+def space_sizes(low: int, high: int, count: int) -> list[int]:
     """Return group sizes from low to high, evenly spaced on a logarithmic scale.
 
-    >>> graded(5, 400, 3)
+    >>> space_sizes(5, 400, 3)
     [5, 45, 400]
     """
     return [round(size) for size in np.geomspace(low, high, count)]
 
 
-def measures_of(truth: Mapping[Key, Truth]) -> set[str]:
+def list_measures(truth: Mapping[Key, Truth]) -> set[str]:
     """Return the measures with a known true value."""
     return {measure for measure, _, _ in truth}

@@ -22,10 +22,10 @@ from .crossed import (
 )
 from .judged import (
     JudgedAxis as JudgedAxis,
+    add_classifier_errors as add_classifier_errors,
     beta_rates as beta_rates,
     judged_prompts as judged_prompts,
     left_out as left_out,
-    misjudged as misjudged,
 )
 from .phrases import (
     PairedPhrases as PairedPhrases,

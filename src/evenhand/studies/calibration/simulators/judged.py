@@ -97,7 +97,7 @@ def judged_prompts(
     return pl.concat(parts)
 
 
-def misjudged(
+def add_classifier_errors(
     rng: np.random.Generator,
     frame: pl.DataFrame,
     false_alarms: Sequence[float] | float,

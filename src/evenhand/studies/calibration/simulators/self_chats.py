@@ -118,7 +118,7 @@ class SaidTokens:
             said.append(np.repeat(place, counts).tolist())
         return _one_row_each(table).with_columns(tokens=pl.Series(said, dtype=pl.List(pl.Int64)))
 
-    def grouped(self, rng: np.random.Generator, lean: float, groups: int) -> pl.DataFrame:
+    def sample_groups(self, rng: np.random.Generator, lean: float, groups: int) -> pl.DataFrame:
         """Return one row per name with `tokens` and `group`, for `groups` groups of alternating genders. Only the first
         group's tokens lean."""
         table = self.names.table(rng)
@@ -164,16 +164,16 @@ class MentionedOccupations:
         """
         share = np.asarray(self.shares)
 
-        def of(lean: float) -> Floats:
+        def compute_odds(lean: float) -> Floats:
             odds = np.exp(np.outer([0.5, -0.5], lean * (share - 50) / 50))
             return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
         low, high = -20.0, 20.0
         for _ in range(60):
             middle = (low + high) / 2
-            apart = float(np.diff(of(middle) @ share)[0]) * -1
+            apart = float(np.diff(compute_odds(middle) @ share)[0]) * -1
             low, high = (middle, high) if apart < points else (low, middle)
-        return of((low + high) / 2)
+        return compute_odds((low + high) / 2)
 
     def frame(self, rng: np.random.Generator, points: float) -> pl.DataFrame:
         """Return one row per mention, each in a separate conversation, and one per conversation without a mention."""

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from evenhand.studies.calibration.designs import Plant, design_of
+from evenhand.studies.calibration.designs import Plant, find_design
 from evenhand.studies.calibration.designs.people import people_designs
 
 
 @pytest.mark.parametrize("name", ["win rates: 60 persons", "ratings: 40 persons, both models"])
 def test_a_large_effect_is_found_and_none_is_not(name: str) -> None:
-    design = design_of(name)
+    design = find_design(name)
     verdicts = {}
     for effect in (0.0, 0.35):
         sample = design.draw(np.random.default_rng(1), Plant("one" if effect else "none", effect))
@@ -22,14 +22,14 @@ def test_a_large_effect_is_found_and_none_is_not(name: str) -> None:
 
 
 def test_sides_do_not_take_from_what_is_planted() -> None:
-    design = design_of("win rates: 60 persons who like the left")
+    design = find_design("win rates: 60 persons who like the left")
     shares = [design.draw(np.random.default_rng(seed), Plant("one", 0.2)).frames[0] for seed in range(40)]
     assert np.mean([(frame["answer"] == "b").mean() for frame in shares]) == pytest.approx(0.7, abs=0.015)
 
 
 def test_too_few_persons_are_not_measurable() -> None:
     for name in ("win rates: 6 persons", "ratings: 6 persons"):
-        design = design_of(name)
+        design = find_design(name)
         finding = design.road(design.draw(np.random.default_rng(2), Plant()), 0).findings.row(0, named=True)
         assert finding["verdict"] == "not measurable" and "6 persons" in finding["note"]
 
@@ -39,7 +39,7 @@ def test_few_conversations_and_prompts_are_not_measurable() -> None:
         ("win rates: 60 persons, one conversation of one model", "1 conversation of base;"),
         ("ratings: 40 persons, 2 prompts", "2 prompts;"),
     ):
-        design = design_of(name)
+        design = find_design(name)
         finding = design.road(design.draw(np.random.default_rng(3), Plant()), 0).findings.row(0, named=True)
         assert finding["verdict"] == "not measurable" and why in finding["note"]
 

@@ -26,7 +26,7 @@ class Choices:
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
         """Simulate the judgements with the planted effect."""
         effect = plant.effect if plant.pattern != "none" else 0.0
-        votes = _won(self.votes, 0.5 + effect)
+        votes = _with_share(self.votes, 0.5 + effect)
         truth: dict[Key, Truth] = {(WON, PREFERRED, None): Truth(0.5 + effect, effect == 0)}
         return Sample((votes.frame(rng, PREFERRED),), truth, frozenset({PREFERRED} if effect else ()))
 
@@ -46,7 +46,7 @@ class Ratings:
         return Sample((frame,), truth, frozenset({TOXIC} if effect else ()))
 
 
-def _won(votes: PairedVotes, share: float) -> PairedVotes:
+def _with_share(votes: PairedVotes, share: float) -> PairedVotes:
     """Return the study with a parameter that gives the requested share of judgements for the second model.
 
     A preference for the left or right side moves this share towards 0.5; this is compensated.
@@ -60,15 +60,15 @@ def _won(votes: PairedVotes, share: float) -> PairedVotes:
 
 def _win_rate_road(sample: Sample, seed: int) -> JudgedAnalysis:
     del seed  # the analysis is not random
-    return _judged(win_rates(sample.frames[0]), WON)
+    return _analyse_measure(win_rates(sample.frames[0]), WON)
 
 
 def _difference_road(sample: Sample, seed: int) -> JudgedAnalysis:
     del seed
-    return _judged(rating_differences(sample.frames[0]), RATED)
+    return _analyse_measure(rating_differences(sample.frames[0]), RATED)
 
 
-def _judged(table: pl.DataFrame, measure: str) -> JudgedAnalysis:
+def _analyse_measure(table: pl.DataFrame, measure: str) -> JudgedAnalysis:
     rows = table.filter(pl.col("measure") == measure)
     named = measurement_rows(rows.drop("measure"), measure, "share", names={"question": "axis"})
     measurements, findings = reach_verdicts(measurement_frame(named), n_axes=rows.height)
