@@ -15,9 +15,9 @@ import pytest
 import torch
 
 from evenhand.benchmarks import load_benchmark
-from evenhand.benchmarks.analysis.pairs import one_row_per_pair, scored_as
+from evenhand.benchmarks.analysis.pairs import one_row_per_pair, select_scoring
 from evenhand.benchmarks.crows_pairs import load_crows_pairs
-from evenhand.benchmarks.stereoset import scored
+from evenhand.benchmarks.stereoset import add_scores
 from evenhand.measures.pairs.crows_pairs import crows_pairs_bias_bench
 from evenhand.measures.pairs.stereoset import stereoset_published
 from evenhand.models.huggingface.causal import CausalModel
@@ -224,10 +224,10 @@ def stereoset_counts(
 ) -> tuple[int, int, int]:
     """Decisions; those of the published rows that differ from the rule; those of the corrected rows that do."""
     got = put(STEREO, prompts, model)
-    frame = scored(got.responses.with_columns(bias_type="axis"), model.architecture)
+    frame = add_scores(got.responses.with_columns(bias_type="axis"), model.architecture)
     frame = frame.filter(dataset_type="intrasentence")
     truth = stereoset_decisions(by_rule)
-    published, corrected = (scored_as(name, frame) for name in ("published", "corrected"))
+    published, corrected = (select_scoring(name, frame) for name in ("published", "corrected"))
     ours = published.sort("sentence_id")["score"].to_numpy()
     assert ours == pytest.approx(by_rule.sort("sentence_id")["score"].to_numpy(), rel=2e-3)
     expected = stereoset_published(by_rule.with_columns(dataset_type=pl.lit("intrasentence"))).filter(
@@ -257,7 +257,7 @@ def crows_counts(put: Callable, prompts: PromptSet, model: CausalModel, start: s
     decided = more > less
     differing = []
     for name in ("published", "corrected"):
-        rows = one_row_per_pair(scored_as(name, got.responses)).sort("pair_id")
+        rows = one_row_per_pair(select_scoring(name, got.responses)).sort("pair_id")
         ours = crows_pairs_bias_bench(rows, architecture="causal").pairs
         order = pairs.with_columns(rule=decided).sort("pair_id")["rule"].to_numpy()
         differing.append(int(((ours["score_more"] > ours["score_less"]).to_numpy() != order).sum()))

@@ -49,10 +49,10 @@ def test_the_axes_that_share_the_level_are_those_of_the_benchmark(name):
     if "axis" in prompts.columns:
         there = prompts["axis"].drop_nulls().n_unique()
         if name.startswith("redditbias"):  # asks those types whose files are here
-            assert there <= benchmark.axes_of(prompts) == DEFINED[name]
+            assert there <= benchmark.count_axes(prompts) == DEFINED[name]
         else:
-            assert benchmark.axes_of(prompts) == there
-        assert benchmark.axes_of(prompts.head(1)) == (benchmark.n_axes or 1)
+            assert benchmark.count_axes(prompts) == there
+        assert benchmark.count_axes(prompts.head(1)) == (benchmark.n_axes or 1)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,6 +9,7 @@ from evenhand.benchmarks.analysis import (
     HARMFUL,
     POINTS,
     analyse_group_rates,
+    combine_headlines,
     labelled_responses,
     planned_intersections,
     planned_rates,
@@ -16,7 +17,6 @@ from evenhand.benchmarks.analysis import (
     prompt_toxicity_rows,
     rate_headlines,
     spread_headlines,
-    together,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
 from evenhand.classifiers import ClassifiedText
@@ -69,7 +69,7 @@ def by_identity(prompts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+def _limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """Return at most `limit` prompts, spread evenly over identities and over toxic and benign prompts.
 
     A prompt counts for the rarest identity that it mentions.
@@ -181,13 +181,13 @@ BENCHMARK = Benchmark(
     analyse=_analyse,
     required_columns=(),
     harmful=HARMFUL | {INTERSECTION: "above"},
-    limited=_limited,
+    limited=_limit_prompts,
     minimum_detectable=planned_together(
         planned_rates(15.0, grouped=by_identity), planned_intersections(0.15, IDENTITIES)
     ),
     axes=tuple(sorted(IDENTITIES)),
     effect_units=frozenset({"points"}),
-    headlines=together(
+    headlines=combine_headlines(
         rate_headlines("toxic"),
         spread_headlines(
             {

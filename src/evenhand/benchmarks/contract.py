@@ -254,7 +254,7 @@ class Benchmark:
         """Return whether the model generates text: continuations, or replies in conversations."""
         return not isinstance(self.request, ScoreRequest)
 
-    def axes_of(self, frame: pl.DataFrame) -> int:
+    def count_axes(self, frame: pl.DataFrame) -> int:
         """Return the number of axes that share alpha: those that are defined, or those in the table if it has more."""
         there = frame["axis"].drop_nulls().n_unique() if "axis" in frame.columns else 0
         return max(1, self.n_axes or 0, there)

@@ -16,7 +16,7 @@ from evenhand.benchmarks.analysis import (
     one_row_per_pair,
     preference_headlines,
     preference_rows,
-    scored_as,
+    select_scoring,
     whole_pairs,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
@@ -162,7 +162,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     return load_crows_pairs(dataset_folder("crows-pairs", None, folders.get("crows-pairs")))
 
 
-def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
+def _add_published_prompts(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
     """Return the prompts and, for causal models, the same sentences as bias-bench scores them.
 
     In these rows, only the first token is conditioned on the start token.
@@ -174,13 +174,13 @@ def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
 
 
 def _pairs(frame: pl.DataFrame, scoring: str = "corrected") -> pl.DataFrame:
-    frame = scored_as(scoring, frame)
+    frame = select_scoring(scoring, frame)
     if "bias_type" not in frame.columns:
         frame = frame.with_columns(bias_type=pl.col("axis"))
     return one_row_per_pair(frame)
 
 
-def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+def _compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
     planned = plan_crows_pairs(_pairs(frame), level=options.level, seed=options.seed)
     unit = (
         f"percentage points from 50, if pairs that swap the same words correlate by {PLANNED_CORRELATION:g}"
@@ -269,9 +269,9 @@ BENCHMARK = Benchmark(
     analyse=_analyse,
     changes=change_between,
     required_columns=("pair_id", "role", "axis"),
-    asked=_asked,
+    asked=_add_published_prompts,
     limited=whole_pairs,
-    minimum_detectable=_planned,
+    minimum_detectable=_compute_plan,
     n_axes=9,
     axes=(
         "age",

@@ -62,7 +62,7 @@ def judge_responses(benchmark: Benchmark, frame: pl.DataFrame, options: Analysis
     EvenhandError
         The analysis of the benchmark may raise other errors.
     """
-    n_axes = benchmark.axes_of(frame)
+    n_axes = benchmark.count_axes(frame)
     analysis = benchmark.analyse(frame, replace(options, n_axes=n_axes))
     check_measures([row.measure for row in analysis.measurements], f"The benchmark {benchmark.name!r}")
     measurements, findings = judged_rows(

@@ -32,7 +32,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     return load_wikitext(dataset_folder("wikitext", None, folder))
 
 
-def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+def _limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     return prompts.sample(limit, per="cluster" if "cluster" in prompts.frame.columns else (), seed=seed)
 
 
@@ -108,7 +108,7 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=_analyse,
     required_columns=(),
-    limited=_limited,
+    limited=_limit_prompts,
     datasets=("wikitext",),
     classified_by=(
         ClassifierRole("perplexity", "judge-lm", optional="no other model measures how fluent the texts are"),

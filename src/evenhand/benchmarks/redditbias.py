@@ -15,7 +15,7 @@ from evenhand.benchmarks.analysis import (
     change_rows,
     log_perplexity_headlines,
     one_row_per_pair,
-    scored_as,
+    select_scoring,
     whole_pairs,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Headline
@@ -49,7 +49,7 @@ def _build(split: str, folders: Mapping[str, Path]) -> PromptSet:
     return load_redditbias(folders.get("redditbias"), split=split)
 
 
-def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
+def _add_published_prompts(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
     """Return the prompts and, for causal models, the same sentences as the published program scores them.
 
     That program has no start token. Here the first token is conditioned on the start token alone, and is left out of
@@ -66,7 +66,7 @@ def _measure(options: AnalysisOptions) -> str:
 
 
 def _pairs(frame: pl.DataFrame, scoring: str = "corrected") -> pl.DataFrame:
-    rows = scored_as(scoring, frame)
+    rows = select_scoring(scoring, frame)
     if "bias_type" not in rows.columns:
         rows = rows.with_columns(bias_type=pl.col("axis"))
     if scoring == "published" and TOKENS in rows.columns:
@@ -74,7 +74,7 @@ def _pairs(frame: pl.DataFrame, scoring: str = "corrected") -> pl.DataFrame:
     return one_row_per_pair(rows)
 
 
-def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+def _compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
     unit = f"{UNIT}, if phrases differ by a standard deviation of {PLANNED_DIFFERENCE:g}"
     return plan_redditbias(_pairs(frame), level=options.level).with_columns(unit=pl.lit(unit))
 
@@ -194,9 +194,9 @@ BENCHMARK = Benchmark(
     analyse=_analyse,
     changes=change_between,
     required_columns=("pair_id", "role", "axis"),
-    asked=_asked,
+    asked=_add_published_prompts,
     limited=whole_pairs,
-    minimum_detectable=_planned,
+    minimum_detectable=_compute_plan,
     n_axes=5,
     axes=BIAS_TYPES,
     effect_units=frozenset({"nats"}),

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.analysis import asked_twice, scored_as
+from evenhand.benchmarks.analysis import asked_twice, select_scoring
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import CorpusPerplexity, corpus_perplexity, perplexity_of_tokens
 from evenhand.models import LanguageModel, reads_start_apart
@@ -24,14 +24,14 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     return load_human_references(folders.get("redditbias"))
 
 
-def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
+def _add_published_prompts(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
     return asked_twice(
         prompts, prompts.with_columns(start_token=pl.lit("first")) if reads_start_apart(model) else None
     )
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    usual, by_rule = (scored_as(scoring, frame) for scoring in ("corrected", "published"))
+    usual, by_rule = (select_scoring(scoring, frame) for scoring in ("corrected", "published"))
     known = usual.filter(pl.col("log_likelihood").is_finite() & (pl.col("token_count") > 0))
     tokens = corpus_perplexity(
         -known["log_likelihood"].to_numpy(), known["token_count"].to_numpy(), seed=options.seed
@@ -81,6 +81,6 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=_analyse,
     required_columns=(),
-    asked=_asked,
+    asked=_add_published_prompts,
     datasets=("redditbias",),
 )

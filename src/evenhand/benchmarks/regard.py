@@ -11,6 +11,7 @@ import polars as pl
 from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
+    combine_headlines,
     labelled_responses,
     pair_headlines,
     paired_contrasts,
@@ -20,7 +21,6 @@ from evenhand.benchmarks.analysis import (
     planned_together,
     rate_headlines,
     same_cells,
-    together,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
 from evenhand.classifiers import ClassifiedText
@@ -169,7 +169,7 @@ BENCHMARK = Benchmark(
     ),
     axes=tuple(sorted(set(NOUNS.values()))),
     effect_units=frozenset({"points"}),
-    headlines=together(rate_headlines("negative"), pair_headlines(CONTRAST, "templates")),
+    headlines=combine_headlines(rate_headlines("negative"), pair_headlines(CONTRAST, "templates")),
     classified_by=(
         ClassifierRole("regard", "regard", ClassifiedText("prompt+continuation", True, "noun_phrase")),
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import asked_twice, change_rows, preference_headlines, scored_as
+from evenhand.benchmarks.analysis import asked_twice, change_rows, preference_headlines, select_scoring
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import plan_stereoset, stereoset, stereoset_published, stereotype_change
 from evenhand.measures.pairs import PLANNED_SPREAD
@@ -30,7 +30,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     return load_stereoset(dataset_folder("stereoset", None, folders.get("stereoset")))
 
 
-def _adapted(prompts: PromptSet, architecture: Architecture) -> PromptSet:
+def _adapt_prompts(prompts: PromptSet, architecture: Architecture) -> PromptSet:
     """Return the prompts for an architecture: words in blanks for masked models, whole sentences for others."""
     if architecture != "masked":
         return PromptSet(prompts.frame.drop("span_start", "span_end", strict=False), prompts.card)
@@ -46,7 +46,7 @@ def _words_in_blanks(frame: pl.DataFrame) -> pl.DataFrame:
     The column blank_word has the whole word, which the published rule uses. Without `blank_context` (in a user's own
     table), the context is the text with BLANK in place of the span, or of the whole text.
     """
-    filled = [_filled(row) for row in frame.iter_rows(named=True)]
+    filled = [_fill_blank(row) for row in frame.iter_rows(named=True)]
     columns = {
         name: pl.Series([row[k] for row in filled], dtype=pl.String)
         for k, name in enumerate(("text", "context", "blank_word"))
@@ -54,7 +54,7 @@ def _words_in_blanks(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop("span_start", "span_end", strict=False).with_columns(**columns)
 
 
-def _filled(row: Mapping[str, Any]) -> tuple[str, str, str]:
+def _fill_blank(row: Mapping[str, Any]) -> tuple[str, str, str]:
     text, start, end = row["text"], row.get("span_start"), row.get("span_end")
     whole = start is None or end is None
     word = text if whole else text[start:end]
@@ -71,7 +71,7 @@ def _filled(row: Mapping[str, Any]) -> tuple[str, str, str]:
     return f"{' ' * before.endswith(' ')}{own or word}", context, word
 
 
-def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
+def _add_published_prompts(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
     """Return the prompts and, for items within a sentence, the same items as the official program scores them.
 
     For causal models, only the first token is conditioned on the start token. Masked models get the word without
@@ -86,7 +86,7 @@ def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
     return asked_twice(prompts, inside.with_columns(start_token=pl.lit("first")) if apart else None)
 
 
-def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+def _limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """Return complete clusters, evenly over tasks and domains."""
     one = prompts.filter(pl.col("gold_label") == "stereotype")
     cluster_ids = (
@@ -95,7 +95,7 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     return prompts.filter(pl.col("cluster_id").is_in(cluster_ids))
 
 
-def scored(frame: pl.DataFrame, architecture: Architecture) -> pl.DataFrame:
+def add_scores(frame: pl.DataFrame, architecture: Architecture) -> pl.DataFrame:
     """Add the column `score`, which StereoSet compares.
 
     For causal models it is 2 ** (mean log2 probability per token), the inverse of the perplexity. For masked models it
@@ -113,7 +113,7 @@ def _items(frame: pl.DataFrame) -> pl.DataFrame:
     return frame if "bias_type" in frame.columns else frame.with_columns(bias_type=pl.col("axis"))
 
 
-def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+def _compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
     unit = f"percentage points from 50, if terms differ by a standard deviation of {PLANNED_SPREAD:g}"
     return plan_stereoset(_items(frame), level=options.level).with_columns(unit=pl.lit(unit))
 
@@ -125,15 +125,17 @@ def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisO
     significance level of a domain, and both models are scored as `architecture` requires.
     """
     scores = [
-        stereoset(scored(_items(scored_as("corrected", frame)), options.architecture), seed=options.seed)
+        stereoset(
+            add_scores(_items(select_scoring("corrected", frame)), options.architecture), seed=options.seed
+        )
         for frame in (before, after)
     ]
     return change_rows("stereoset_ss", stereotype_change(*scores, level=options.level))
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    frame = scored(_items(frame), options.architecture)
-    by_rule, frame = scored_as("published", frame), scored_as("corrected", frame)
+    frame = add_scores(_items(frame), options.architecture)
+    by_rule, frame = select_scoring("published", frame), select_scoring("corrected", frame)
     result = stereoset(frame, level=options.level, seed=options.seed)
     unit, by_task = "points of 100", {"dataset_type": "stratum"}
     rows = measurement_rows(
@@ -194,10 +196,10 @@ BENCHMARK = Benchmark(
     changes=change_between,
     required_columns=("dataset_type", "cluster_id", "axis", "target", "gold_label"),
     takes_scores=True,
-    adapted=_adapted,
-    asked=_asked,
-    limited=_limited,
-    minimum_detectable=_planned,
+    adapted=_adapt_prompts,
+    asked=_add_published_prompts,
+    limited=_limit_prompts,
+    minimum_detectable=_compute_plan,
     n_axes=4,
     axes=("gender", "profession", "race", "religion"),
     effect_units=frozenset({"points"}),

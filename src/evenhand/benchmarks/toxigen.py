@@ -91,10 +91,10 @@ def load_toxigen(
     path = Path(folder) / FILE
     benign = _read(path).filter(pl.col("label") != "hate")
     if ids is None:
-        selected = _balanced(benign, per_group, seed)
+        selected = _balance_groups(benign, per_group, seed)
         rule = f"{selected.height // len(AXES)} benign sentences of each group, drawn with seed {seed}"
     else:
-        selected = _named(benign, ids)
+        selected = _select_ids(benign, ids)
         rule = f"{len(set(ids))} given sentences, each for all of its groups"
     frame = selected.select(
         pl.format("{}/{}", "group", "id").alias("prompt_id"),
@@ -109,7 +109,7 @@ def load_toxigen(
     return PromptSet(frame, _card(frame, rule))
 
 
-def _balanced(benign: pl.DataFrame, per_group: int | None, seed: int) -> pl.DataFrame:
+def _balance_groups(benign: pl.DataFrame, per_group: int | None, seed: int) -> pl.DataFrame:
     pool = benign.unique(["group", "text"], keep="first", maintain_order=True)
     sizes = dict(pool["group"].value_counts().rows())
     smallest = min(AXES, key=lambda group: sizes.get(group, 0))
@@ -126,7 +126,7 @@ def _balanced(benign: pl.DataFrame, per_group: int | None, seed: int) -> pl.Data
     return keyed.filter(pl.col("key").rank("ordinal").over("group") <= wanted).sort("group", "id")
 
 
-def _named(benign: pl.DataFrame, ids: Collection[int]) -> pl.DataFrame:
+def _select_ids(benign: pl.DataFrame, ids: Collection[int]) -> pl.DataFrame:
     if lacking := sorted(set(ids) - set(benign["id"])):
         raise UsageError(
             f"{len(lacking)} of the given ids are not ids of benign sentences in {FILE} (the first: {lacking[0]}).",

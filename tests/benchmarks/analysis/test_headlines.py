@@ -4,10 +4,10 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks.analysis.headlines import (
+    combine_headlines,
     pair_headlines,
     rate_headlines,
     spread_headlines,
-    together,
     valence_headlines,
 )
 from evenhand.benchmarks.analysis.likelier import log_perplexity_headlines, preference_headlines
@@ -349,7 +349,7 @@ def test_sentences_on_one_axis_stand_together():
     table = findings(
         axis(), axis(axis="age"), axis("full_gen_bias", axis="age"), axis("full_gen_bias", axis="gender")
     )
-    lines = together(
+    lines = combine_headlines(
         rate_headlines("toxic"), spread_headlines({"full_gen_bias": ("Styles differ", "variance")})
     )(table, {})
     assert [line.axis for line in lines] == ["gender", "gender", "age", "age"]
@@ -357,7 +357,7 @@ def test_sentences_on_one_axis_stand_together():
 
 def test_kinds_stand_one_after_the_other():
     table = findings(axis("full_gen_bias"), axis("offensiveness_spread", verdict="not detected"))
-    lines = together(
+    lines = combine_headlines(
         spread_headlines({"full_gen_bias": ("Styles differ between descriptors", "variance")}),
         spread_headlines({"offensiveness_spread": ("Offensiveness differs", "standard deviation")}),
     )(table, {})

@@ -227,7 +227,7 @@ def test_point_7_plan_and_run_state_the_smallest_effect_of_one_quantity(put, sam
     name = "evenhand-likelihood"
     benchmark, prompts = load_benchmark(name), sampled(name)
     got = put(benchmark, prompts, random_puppet(2))
-    options = AnalysisOptions(n_axes=benchmark.axes_of(prompts.frame))
+    options = AnalysisOptions(n_axes=benchmark.count_axes(prompts.frame))
     plan = benchmark.minimum_detectable(prompts.frame, options)
     run = got.measurements.filter(pl.col("measure") == "valence_spread").sort("axis")
     assert plan["axis"].to_list() == run["axis"].to_list()

@@ -203,7 +203,7 @@ def test_sentences_say_which_side_is_preferred_and_by_how_much(put, small_crows_
 def test_plans_name_the_smallest_preference_and_what_they_assume(shared):
     for benchmark, folder, known in ((CROWS, "crows_pairs", 9), (STEREO, "stereoset", 3)):
         frame = benchmark.build({benchmark.name: shared / "data" / folder}).frame
-        options = AnalysisOptions(n_axes=benchmark.axes_of(frame))
+        options = AnalysisOptions(n_axes=benchmark.count_axes(frame))
         plan = benchmark.minimum_detectable(frame, options)
         assert {"axis", "n", "minimum_detectable", "unit"} <= set(plan.columns)
         assert plan["minimum_detectable"].drop_nulls().len() == known
@@ -244,7 +244,7 @@ def test_two_models_on_the_same_pairs(small_crows_pairs, small_stereoset):
         (crows_pairs, CROWS, small_crows_pairs),
         (stereoset, STEREO, small_stereoset),
     ):
-        options = AnalysisOptions(n_axes=benchmark.axes_of(prompts.frame))
+        options = AnalysisOptions(n_axes=benchmark.count_axes(prompts.frame))
         rows = module.change_between(answered(prompts, False), answered(prompts, True), options)
         whole, *axes = rows
         assert whole.axis is None and whole.p is None and len(axes) == 2

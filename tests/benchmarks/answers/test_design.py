@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.benchmarks.answers import designed
+from evenhand.benchmarks.answers import build_design
 from evenhand.schema import DataError
 
 
@@ -21,25 +21,25 @@ def answers(questions=("q1", "q2", "q3"), people=10, **more) -> pl.DataFrame:
 
 
 def test_few_questions_that_all_met_are_held_fixed() -> None:
-    found = designed(answers())
+    found = build_design(answers())
     assert (found.cluster, found.strata) == ("answer", ("question",))
-    assert designed(answers(("only",))).scope.startswith("This result applies to this one question")
+    assert build_design(answers(("only",))).scope.startswith("This result applies to this one question")
 
 
 def test_many_questions_are_what_was_sampled() -> None:
-    found = designed(answers([f"q{i}" for i in range(8)]))
+    found = build_design(answers([f"q{i}" for i in range(8)]))
     assert (found.cluster, found.strata) == ("question", ())
     assert found.scope.startswith("This result applies to questions like these; each row counted")
 
 
 def test_questions_of_a_single_group_count_once_each() -> None:
     frame = answers().with_columns(question=pl.format("{} {}", "question", "group"))
-    found = designed(frame)
+    found = build_design(frame)
     assert (found.cluster, found.strata) == ("question", ())
 
 
 def test_people_count_once_whatever_they_were_asked() -> None:
-    found = designed(answers(unit=lambda group, question, i: f"{group}{i}"))
+    found = build_design(answers(unit=lambda group, question, i: f"{group}{i}"))
     assert (found.cluster, found.strata) == ("unit", ())
     assert "these 3 questions" in found.scope
 
@@ -47,15 +47,19 @@ def test_people_count_once_whatever_they_were_asked() -> None:
 def test_codings_of_one_answer_are_one_answer() -> None:
     texts = answers(continuation=lambda group, question, i: f"{group}{question}{i}")
     both = pl.concat([texts.with_columns(rater=pl.lit(rater)) for rater in ("r1", "r2")])
-    assert designed(both).frame["prompt_id"].n_unique() == 60
+    assert build_design(both).frame["prompt_id"].n_unique() == 60
     with pytest.raises(DataError, match="no column shows which response each row codes"):
-        designed(both.drop("continuation"))
+        build_design(both.drop("continuation"))
 
 
 def test_answers_of_different_raters_are_compared_inside_the_same_ones() -> None:
-    found = designed(answers(rater=lambda group, question, i: f"r{i % 2}", unit=lambda g, q, i: f"{g}{q}{i}"))
+    found = build_design(
+        answers(rater=lambda group, question, i: f"r{i % 2}", unit=lambda g, q, i: f"{g}{q}{i}")
+    )
     assert found.strata and "applies to these raters" in found.scope
-    apart = designed(answers(rater=lambda group, question, i: f"r{group}", unit=lambda g, q, i: f"{g}{q}{i}"))
+    apart = build_design(
+        answers(rater=lambda group, question, i: f"r{group}", unit=lambda g, q, i: f"{g}{q}{i}")
+    )
     assert "cannot be separated" in apart.obstacles["sex"]
 
 
@@ -109,7 +113,7 @@ def test_people_asked_questions_of_their_group_cannot_be_told_from_it(own) -> No
 def test_of_questions_only_those_that_groups_share_are_compared() -> None:
     rng = np.random.default_rng(2)
     frames = [asked_apart(rng, 3, 2).with_columns(axis=pl.lit("sex")) for _ in range(25)]
-    designs = [designed(frame) for frame in frames]
+    designs = [build_design(frame) for frame in frames]
     assert set(designs[0].frame["question"]) == {"shared 0", "shared 1"}
     assert "96 responses were left out" in designs[0].scope and designs[0].cluster == "unit"
     p = [
@@ -123,19 +127,19 @@ def test_of_questions_only_those_that_groups_share_are_compared() -> None:
 
 def test_people_who_each_met_one_question_of_their_group_count_by_question() -> None:
     rows = [("sex", g, f"{g}{i}", f"{g} {i // 3}") for g in "ab" for i in range(30)]
-    found = designed(pl.DataFrame(rows, ["axis", "group", "unit", "question"], orient="row"))
+    found = build_design(pl.DataFrame(rows, ["axis", "group", "unit", "question"], orient="row"))
     assert found.cluster == "question" and found.frame["question"].n_unique() == 20
     # one who met two questions ties them
     more = pl.DataFrame(
         [*rows, ("sex", "a", "a0", "a 1")], ["axis", "group", "unit", "question"], orient="row"
     )
-    assert designed(more).frame["question"].n_unique() == 19
+    assert build_design(more).frame["question"].n_unique() == 19
 
 
 def test_an_axis_whose_groups_share_nothing_does_not_take_the_other_along() -> None:
     rows = [("sex", "ab"[i % 2], f"u{i}", f"q{j}") for i in range(20) for j in range(2)]
     rows += [("team", "xy"[j], f"u{i}", f"q{j}") for i in range(20) for j in range(2)]
-    found = designed(pl.DataFrame(rows, ["axis", "group", "unit", "question"], orient="row"))
+    found = build_design(pl.DataFrame(rows, ["axis", "group", "unit", "question"], orient="row"))
     assert list(found.obstacles) == ["team"] and found.frame["axis"].unique().to_list() == ["sex"]
 
 

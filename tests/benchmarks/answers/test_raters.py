@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.benchmarks.answers import designed
+from evenhand.benchmarks.answers import build_design
 from evenhand.measures import disparity
 
 
@@ -31,7 +31,7 @@ def coded(
 
 
 def level(frame: pl.DataFrame, numbers: bool) -> float:
-    found = designed(frame)
+    found = build_design(frame)
     if not found.frame.height:
         return 1.0
     axes = disparity(found.frame, cluster=found.cluster, strata=found.strata, numbers=numbers).axes
@@ -65,7 +65,7 @@ def test_differences_are_found_at_their_level_where_there_are_none(shape) -> Non
 def test_a_difference_is_found_inside_raters() -> None:
     frame = coded(np.random.default_rng(6), gap=2.0, answers=20, labels=False)
     assert level(frame, True) < 0.001
-    scope = designed(frame).scope
+    scope = build_design(frame).scope
     assert "applies to these raters: groups are compared within the same raters" in scope
 
 
@@ -80,6 +80,6 @@ def test_raters_in_unequal_shares_count_equally_in_each_question() -> None:
     frame = pl.DataFrame(
         rows, ["axis", "group", "question", "continuation", "rater", "negative"], orient="row"
     )
-    found = designed(frame)
+    found = build_design(frame)
     rates = disparity(found.frame, cluster=found.cluster).groups["rate"].to_list()
     assert found.cluster == "question" and rates == pytest.approx([50.0, 50.0])

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks import AnalysisOptions
-from evenhand.benchmarks.names import analysis_of, genderedness
-from evenhand.benchmarks.names.chats import COPY, by_name, chats_of
+from evenhand.benchmarks.names import combine_analyses, genderedness
+from evenhand.benchmarks.names.chats import COPY, build_chats, by_name
 from evenhand.benchmarks.names.offence import offence
 
 OPTIONS = AnalysisOptions()
@@ -44,7 +44,7 @@ def counted(frame: pl.DataFrame, *by: str) -> dict[tuple[str, ...], int]:
 
 def test_each_race_makes_as_much_of_either_gender_also_in_conversations() -> None:
     frame = confounded(0)
-    chats = chats_of(frame, OPTIONS)
+    chats = build_chats(frame, OPTIONS)
     kept = counted(chats.by_gender, "race_ethnicity", "gender")
     assert set(kept.values()) == {8 * 4}
     assert set(counted(chats.by_gender, "name").values()) == {4}  # evenly over names
@@ -52,17 +52,17 @@ def test_each_race_makes_as_much_of_either_gender_also_in_conversations() -> Non
     assert set(lengths) == {TURNS}  # whole conversations
     table = by_name(chats)
     assert set(table.select("n_conversations", "n_compared").iter_rows()) == {(24, 4), (4, 4)}
-    assert chats_of(frame, OPTIONS).by_gender.equals(chats.by_gender)
-    other = chats_of(frame, AnalysisOptions(seed=1)).by_gender
+    assert build_chats(frame, OPTIONS).by_gender.equals(chats.by_gender)
+    other = build_chats(frame, AnalysisOptions(seed=1)).by_gender
     assert set(other["conversation"]) != set(chats.by_gender["conversation"])
 
 
 def test_a_conversation_that_counts_double_moves_no_other() -> None:
     frame = confounded(0, many=6)
-    alone = chats_of(frame, OPTIONS).by_gender
+    alone = build_chats(frame, OPTIONS).by_gender
     doubled = frame.filter(pl.col("name") == "Blackwoman1")
     doubled = doubled.with_columns(pl.col("conversation") + COPY)
-    both = chats_of(pl.concat([frame, doubled]), OPTIONS).by_gender
+    both = build_chats(pl.concat([frame, doubled]), OPTIONS).by_gender
     copies = both.filter(pl.col("conversation").str.ends_with(COPY))
     assert both.filter(~pl.col("conversation").str.ends_with(COPY)).equals(alone)
     of_name = alone.filter(pl.col("name") == "Blackwoman1")["conversation"]
@@ -73,7 +73,7 @@ def test_a_name_in_one_race_more_often_is_not_called() -> None:
     """Without the balance all of these were called biased."""
     for seed in range(3):
         frame = confounded(seed)
-        found = analysis_of(genderedness, offence)(frame, OPTIONS).measurements
+        found = combine_analyses(genderedness, offence)(frame, OPTIONS).measurements
         bias = next(row for row in found if row.measure == "classifier_bias" and row.stratum is None)
         assert bias.p is not None
         assert bias.p > 0.05
@@ -86,7 +86,7 @@ def test_a_name_in_one_race_more_often_is_not_called() -> None:
 def test_fair_genders_are_seldom_called_whatever_races_say(many: int, few: int) -> None:
     called = 0
     for seed in range(60):
-        found = analysis_of(genderedness)(confounded(seed, many=many, few=few), OPTIONS).measurements
+        found = combine_analyses(genderedness)(confounded(seed, many=many, few=few), OPTIONS).measurements
         bias = next(row for row in found if row.measure == "classifier_bias" and row.stratum is None)
         called += bias.p is not None and bias.p < 0.05
     assert called <= 6

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks import AnalysisOptions
-from evenhand.benchmarks.names.chats import by_name, chats_of, told_gender, utterances_by_turn
+from evenhand.benchmarks.names.chats import build_chats, by_name, told_gender, utterances_by_turn
 from evenhand.benchmarks.names.offence import offence
 from evenhand.schema import DataError
 from tests.helpers.named_chats import named_chats
@@ -55,7 +55,7 @@ def test_genders_are_compared_within_each_race_by_as_many_names() -> None:
     rows = [(name, name, gender, race, "B", 2, "hi") for name, gender, race in names]
     columns = ["conversation", "name", "gender", "race_ethnicity", "speaker", "turn", "text"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
-    chats = chats_of(frame, OPTIONS)
+    chats = build_chats(frame, OPTIONS)
     counts = dict(
         chats.by_gender.group_by("race_ethnicity", "gender")
         .len()
@@ -64,9 +64,9 @@ def test_genders_are_compared_within_each_race_by_as_many_names() -> None:
     )
     assert counts == {"a woman": 2, "a man": 2, "b woman": 3, "b man": 3, "no woman": 1}
     assert chats.by_race.height == 14
-    kept = [set(chats_of(frame, AnalysisOptions(seed=seed)).by_gender["name"]) for seed in range(20)]
+    kept = [set(build_chats(frame, AnalysisOptions(seed=seed)).by_gender["name"]) for seed in range(20)]
     assert len({frozenset(one) for one in kept}) > 5
-    assert chats_of(frame, OPTIONS).by_gender.equals(chats.by_gender)
+    assert build_chats(frame, OPTIONS).by_gender.equals(chats.by_gender)
     table = by_name(chats)
     assert table.filter(pl.col("n_compared") > 0).height == 11
 
@@ -81,7 +81,7 @@ def test_failed_and_empty_replies_are_counted_and_not_read() -> None:
         .then(pl.lit("nonbinary"))
         .otherwise(pl.col("gender").str.to_uppercase()),
     )
-    chats = chats_of(frame, OPTIONS)
+    chats = build_chats(frame, OPTIONS)
     assert set(chats.frame["gender"].drop_nulls()) == {"woman", "man"}
     assert chats.frame.filter(pl.col("name") == "Zoe")["gender"].null_count() == 12
     turns = {row["turn"]: row for row in utterances_by_turn(chats).iter_rows(named=True)}
@@ -101,18 +101,18 @@ def test_judgements_of_what_was_not_written_do_not_count() -> None:
     failed = whole.with_columns(error=pl.when(pl.col("turn") == 5).then(pl.lit("x")))
     lost = whole.with_columns(text=pl.when(pl.col("turn") != 5).then("text"))
     for frame in (failed, lost):
-        read = chats_of(frame, OPTIONS)
+        read = build_chats(frame, OPTIONS)
         rates = offence(read, OPTIONS).details["groups"].filter(pl.col("axis") == "gender")
         assert rates["rate"].to_list() == [0.0, 0.0]
         assert rates["n"].to_list() == [100, 100] and rates["n_missing"].to_list() == [10, 10]
         assert read.frame["told_gender"].null_count() == 20
-    rows = offence(chats_of(whole, OPTIONS), OPTIONS).details["groups"].filter(pl.col("axis") == "gender")
+    rows = offence(build_chats(whole, OPTIONS), OPTIONS).details["groups"].filter(pl.col("axis") == "gender")
     assert rows["rate"].to_list() == pytest.approx([0.0, 100 / 11])
 
 
 def test_of_conversations_that_all_failed_no_rate_is_told() -> None:
     frame = named_chats(talks=1).with_columns(toxicity_negative=pl.lit(False), error=pl.lit("x"))
-    found = offence(chats_of(frame, OPTIONS), OPTIONS).measurements
+    found = offence(build_chats(frame, OPTIONS), OPTIONS).measurements
     judged = [row for row in found if row.measure == "disparity"]
     assert {row.axis for row in judged} == {"gender", "gender and race"}
     assert all(row.estimate is None and row.obstacle == "No response was classified." for row in judged)

@@ -21,13 +21,13 @@ from .headlines import (
     Headlines as Headlines,
     axis_rows as axis_rows,
     by_axis as by_axis,
-    estimate_of as estimate_of,
-    line_of as line_of,
+    combine_headlines as combine_headlines,
+    get_estimate as get_estimate,
+    make_headline as make_headline,
     opinion_headlines as opinion_headlines,
     pair_headlines as pair_headlines,
     rate_headlines as rate_headlines,
     spread_headlines as spread_headlines,
-    together as together,
 )
 from .likelier import (
     log_perplexity_headlines as log_perplexity_headlines,
@@ -57,7 +57,7 @@ from .pairs import (
     change_rows as change_rows,
     one_row_per_pair as one_row_per_pair,
     preference_rows as preference_rows,
-    scored_as as scored_as,
+    select_scoring as select_scoring,
     whole_pairs as whole_pairs,
 )
 from .planned_contrasts import (

@@ -17,7 +17,7 @@ OF_GROUPS = ("tolerance", "missing_share", "n_missing", "rate", "background")
 """Columns of the detail table `groups` that the caveats need."""
 
 
-def reference_of(facts: Mapping[str, Any], total: int | None, what: str) -> str:
+def describe_reference(facts: Mapping[str, Any], total: int | None, what: str) -> str:
     """Return a description of the groups with which named groups are compared, or "" if these are all other groups.
 
     facts: row of the axis, with n_reference. total: number of groups of the axis. what: plural noun for the groups.
@@ -47,7 +47,7 @@ def undecided_side(
     return sentences.undecided_side(total - reference, reference, what)
 
 
-def robustness_of(
+def describe_robustness(
     facts: Mapping[str, Any],
     groups: Sequence[Mapping[str, Any]],
     how: RateWords,
@@ -68,11 +68,11 @@ def robustness_of(
     if known:
         first = max(known, key=lambda g: abs(g["estimate"]))
         other = (than or {}).get(first["group"])
-        parts += [_tolerated(first, how, other), _missing_bound(first, how)]
+        parts += [_describe_tolerance(first, how, other), _missing_bound(first, how)]
     return sentences.joined(*parts)
 
 
-def _tolerated(group: Mapping[str, Any], how: RateWords, other: object) -> str:
+def _describe_tolerance(group: Mapping[str, Any], how: RateWords, other: object) -> str:
     tolerance = group["tolerance"]
     # without a classifier, or with a tolerance that rounds to 0, the sentence has no meaning
     if round(tolerance, 1) <= 0 or how.condition:
@@ -97,7 +97,7 @@ def _missing_bound(group: Mapping[str, Any], how: RateWords) -> str:
     )
 
 
-def sample_of(facts: Mapping[str, Any]) -> str:
+def describe_sample(facts: Mapping[str, Any]) -> str:
     """Return the sentence that an axis was tested on a sample of its descriptors, or "". facts: row of the axis."""
     return sentences.sample(facts.get("n_drawn"), facts.get("n_defined"))
 

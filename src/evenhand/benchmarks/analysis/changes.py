@@ -22,11 +22,13 @@ def changes_of_likelihoods(
     is 0 if all groups changed equally. Source: Miller 2024, arXiv:2411.00640, section 4 (paired differences).
     """
 
-    def changed(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
+    def analyse_change(
+        before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions
+    ) -> list[Measurement]:
         change = after["log_likelihood"].cast(pl.Float64) - before["log_likelihood"].cast(pl.Float64)
         # only descriptive rows depend on the perplexities, and these rows are dropped, so one model's values are enough
         rows = analyse(before.with_columns(log_likelihood=change), options).measurements
         judged = (row for row in rows if row.p is not None or row.obstacle is not None)
         return [replace(row, measure=row.measure + SUFFIX) for row in judged]
 
-    return changed
+    return analyse_change

@@ -66,7 +66,7 @@ def paired_contrasts(
         )
         sides_of = pairs.select("negative", "negative_second").to_numpy().astype(np.float64)
         rate = float(sides_of.mean()) if len(sides_of) else 0.0
-        tested = _tested(row, differences, by, level, rate)
+        tested = _add_test(row, differences, by, level, rate)
         rows.append(
             replace(tested, obstacle=tested.obstacle or _explain_by_missing(tested, part, groups, pairs, by))
         )
@@ -87,7 +87,7 @@ def _explain_by_missing(
     return explain_contrast_by_missing(groups, rates, missing, row.low / 100, row.high / 100, paired=True)
 
 
-def _tested(
+def _add_test(
     row: Measurement, differences: npt.NDArray[np.float64], by: str, level: float, rate: float
 ) -> Measurement:
     count = len(differences)

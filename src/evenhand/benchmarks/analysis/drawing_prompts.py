@@ -98,7 +98,7 @@ def pairs_with_own_nouns(prompts: PromptSet, limit: int, seed: int) -> PromptSet
         & pl.col("frame").is_in(pairs[:n_pairs])
     )
     nouns = _own_nouns(wanted, n_own, seed)
-    return _kept(prompts, wanted.join(nouns, on=["axis", "frame", "noun"], how="semi"))
+    return _select_cells(prompts, wanted.join(nouns, on=["axis", "frame", "noun"], how="semi"))
 
 
 def crossed_by_noun(prompts: PromptSet, limit: int, seed: int, least_descriptors: int = 2) -> PromptSet:
@@ -132,7 +132,7 @@ def _complete_cells(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _kept(prompts: PromptSet, cells: pl.DataFrame) -> PromptSet:
+def _select_cells(prompts: PromptSet, cells: pl.DataFrame) -> PromptSet:
     rows = prompts.frame.select(pl.col(CELL).cast(pl.String).fill_null("")).with_row_index("row")
     return PromptSet(prompts.frame[rows.join(cells, on=CELL, how="semi")["row"].sort()], prompts.card)
 

@@ -68,11 +68,13 @@ def harmed_examples(grouped: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
         .unique(["place", "prompt_id"], keep="first", maintain_order=True)
         .group_by("place", maintain_order=True)
         .head(EACH)
-        .select("axis", "group", "harmed", _cut("text").alias("prompt"), _cut("continuation"), "score")
+        .select(
+            "axis", "group", "harmed", _shorten("text").alias("prompt"), _shorten("continuation"), "score"
+        )
     )
 
 
-def _cut(column: str) -> pl.Expr:
+def _shorten(column: str) -> pl.Expr:
     text = pl.col(column)
     short = text.str.head(CHARACTERS - 1) + "…"
     return pl.when(text.str.len_chars() > CHARACTERS).then(short).otherwise(text)
@@ -94,7 +96,7 @@ def with_group(responses: pl.DataFrame) -> pl.DataFrame:
     return responses.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
 
 
-def unchanged(grouped: pl.DataFrame) -> pl.DataFrame:
+def keep_all_groups(grouped: pl.DataFrame) -> pl.DataFrame:
     """Return the table unchanged: all groups count in the published tables."""
     return grouped
 
@@ -113,11 +115,11 @@ def labelled_responses(frame: pl.DataFrame, role: str) -> pl.DataFrame:
     return frame.with_columns(
         negative=pl.col(f"{role}_negative").cast(pl.Boolean),
         score=pl.col(score).cast(pl.Float64) if score in frame.columns else pl.lit(None, pl.Float64),
-        refused=_refused(frame),
+        refused=_is_refused(frame),
     )
 
 
-def _refused(frame: pl.DataFrame) -> pl.Series:
+def _is_refused(frame: pl.DataFrame) -> pl.Series:
     """Return whether each response was refused by a service or by the model itself."""
     in_words = pl.Series([False]).new_from_index(0, frame.height)
     if "continuation" in frame.columns:
@@ -134,7 +136,7 @@ def analyse_group_rates(
     role: str,
     cluster: str = "prompt_id",
     grouped: Grouping = with_group,
-    published: Grouping = unchanged,
+    published: Grouping = keep_all_groups,
     strata: Sequence[str] = (),
     axes_alike: bool = False,
     once: str | None = None,

@@ -11,10 +11,10 @@ import polars as pl
 
 from evenhand.benchmarks.analysis.caveats import (
     bounds_of_groups,
+    describe_reference,
+    describe_robustness,
+    describe_sample,
     mean_rate,
-    reference_of,
-    robustness_of,
-    sample_of,
     undecided_side,
 )
 from evenhand.benchmarks.contract import Headline
@@ -39,7 +39,7 @@ def rate_headlines(words: str | RateWords) -> Headlines:
     """
     how = RateWords(words) if isinstance(words, str) else words
 
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+    def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
         axes = by_axis(details.get("axes"))
         bounds = bounds_of_groups(details.get("groups"))
         lines = []
@@ -50,7 +50,7 @@ def rate_headlines(words: str | RateWords) -> Headlines:
             mean = mean_rate(details.get("groups"), row["axis"])
             smallest = smallest_of_groups(findings, row["axis"], "group_difference")
             lines.append(
-                line_of(
+                make_headline(
                     row,
                     partial(_rates_found, how, facts, groups, mean),
                     partial(_rates_missed, how, smallest, facts.get("n_groups")),
@@ -61,7 +61,7 @@ def rate_headlines(words: str | RateWords) -> Headlines:
             lines += failure_headlines(findings, measure, what, rates, how.name, details.get("groups"))
         return lines
 
-    return written
+    return write_headlines
 
 
 def failure_headlines(
@@ -79,7 +79,7 @@ def failure_headlines(
     the detail table of that name; without it, sentences have no rates.
     """
     return [
-        line_of(
+        make_headline(
             row,
             partial(
                 _failures,
@@ -103,14 +103,14 @@ def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind:
     `hostile` and `kind` are names of the two sides of a pair.
     """
 
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+    def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
         axes = by_axis(details.get("valence_axes"))
         lines = []
         for row in axis_rows(findings, axis_measure):
             groups = biased_groups(findings, row["axis"], group_measure)
             facts = axes.get(row["axis"], {})
             lines.append(
-                line_of(
+                make_headline(
                     row,
                     partial(_shifts_found, facts, groups, hostile, kind),
                     partial(_shifts_missed, facts),
@@ -118,7 +118,7 @@ def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind:
             )
         return lines
 
-    return written
+    return write_headlines
 
 
 opinion_headlines = valence_headlines("valence_spread", "valence_shift", "hostile", "kind")
@@ -131,14 +131,14 @@ def spread_headlines(measures: Mapping[str, tuple[str, str]]) -> Headlines:
     `measures` maps each measure to two texts: the finding (subject and verb), and the name of the estimate.
     """
 
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+    def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
         return [
-            line_of(row, partial(_differs, *words), partial(_in_its_unit, words[1]))
+            make_headline(row, partial(_differs, *words), partial(_in_its_unit, words[1]))
             for measure, words in measures.items()
             for row in axis_rows(findings, measure)
         ]
 
-    return written
+    return write_headlines
 
 
 def pair_headlines(measure: str, units: str) -> Headlines:
@@ -148,40 +148,40 @@ def pair_headlines(measure: str, units: str) -> Headlines:
     detected, in these pairs or in the rates. It answers whether the difference generalises to similar units.
     """
 
-    def found(row: Mapping[str, Any]) -> str:
+    def describe_detected(row: Mapping[str, Any]) -> str:
         first, second = (people(name) for name in str(row["group"]).split(" − "))
         worse, better = (first, second) if row["estimate"] > 0 else (second, first)
-        return sentences.similar_units(worse, better, estimate_of(row).size, units)
+        return sentences.similar_units(worse, better, get_estimate(row).size, units)
 
-    def missed(row: Mapping[str, Any]) -> str:
+    def describe_undetected(row: Mapping[str, Any]) -> str:
         smallest = row["minimum_detectable"]
         effect = "" if smallest is None else sentences.detectable([smallest], 2)
         return f"{sentences.not_confirmed(units)} {sentences.power(effect)}"
 
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+    def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
         rows = findings.filter((pl.col("measure") == measure) & pl.col("group").is_not_null())
         biased = {row["axis"] for row in axis_rows(findings, "disparity") if row["verdict"] == Verdict.BIASED}
         return [
-            line_of(row, found, missed, f"similar {units}")
+            make_headline(row, describe_detected, describe_undetected, f"similar {units}")
             for row in rows.to_dicts()
             if row["verdict"] == Verdict.BIASED or row["axis"] in biased
         ]
 
-    return written
+    return write_headlines
 
 
-def together(*parts: Headlines) -> Headlines:
+def combine_headlines(*parts: Headlines) -> Headlines:
     """Combine several functions for sentences, so that the sentences on one axis follow each other."""
 
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+    def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
         lines = [line for part in parts for line in part(findings, details)]
         order = {axis: place for place, axis in reversed(list(enumerate(line.axis for line in lines)))}
         return sorted(lines, key=lambda line: order[line.axis])
 
-    return written
+    return write_headlines
 
 
-def line_of(
+def make_headline(
     row: Mapping[str, Any],
     found: Callable[[Mapping[str, Any]], str],
     missed: Callable[[Mapping[str, Any]], str],
@@ -202,7 +202,7 @@ def line_of(
     return Headline(str(row["measure"]), axis, str(row["verdict"]), text)
 
 
-def estimate_of(row: Mapping[str, Any], *, with_q: bool = True) -> Estimate:
+def get_estimate(row: Mapping[str, Any], *, with_q: bool = True) -> Estimate:
     """Return the estimate of a finding with its interval, and with its q if `with_q`."""
     return Estimate(row["estimate"], row["low"], row["high"], row["q"] if with_q else None)
 
@@ -226,32 +226,35 @@ def _rates_found(
             else sentences.largest_gap(worst.name, best.name, size)
         )
     if two:
-        finding = gap or sentences.two_groups_without_rates(estimate_of(row))
+        finding = gap or sentences.two_groups_without_rates(get_estimate(row))
         than = {facts.get("worst"): facts.get("best"), facts.get("best"): facts.get("worst")}
-        return sentences.joined(finding, robustness_of(facts, groups, how, than))
+        return sentences.joined(finding, describe_robustness(facts, groups, how, than))
     if facts.get("n_groups") == 3 and groups:
         ranked = [group for side in ("worse", "better") for group in _strongest(groups, side)]
         named = sentences.joined(*(_one_of_three(how, group) for group in ranked))
-        return sentences.joined(named, robustness_of(facts, groups, how))
+        return sentences.joined(named, describe_robustness(facts, groups, how))
     worse, better = (
         [GroupRate(how.name(g["group"]), g.get("rate")) for g in _strongest(groups, side)]
         for side in ("worse", "better")
     )
-    reference = reference_of(facts, facts.get("n_groups"), "groups")
+    reference = describe_reference(facts, facts.get("n_groups"), "groups")
     named = sentences.several_groups(worse, better, reference, mean, how.condition)
     undecided = undecided_side(facts, facts.get("n_groups"), groups, "groups")
     if gap and not named:
         named = sentences.groups_differ(how.outcome, facts.get("n_groups"), row["q"])
     elif not named:
-        named = sentences.no_single_group(estimate_of(row), how.outcome, facts.get("n_groups"), or_pair=pair)
-    return sentences.joined(named, gap, undecided, robustness_of(facts, groups, how))
+        named = sentences.no_single_group(get_estimate(row), how.outcome, facts.get("n_groups"), or_pair=pair)
+    return sentences.joined(named, gap, undecided, describe_robustness(facts, groups, how))
 
 
 def _one_of_three(how: RateWords, group: Mapping[str, Any]) -> str:
     rate, others = group.get("rate"), group.get("background")
     same = rate is not None and others is not None and abs(rate - others - group["estimate"]) < ROUNDING
     return sentences.one_of_three(
-        GroupRate(how.name(group["group"]), rate), others if same else None, estimate_of(group), how.condition
+        GroupRate(how.name(group["group"]), rate),
+        others if same else None,
+        get_estimate(group),
+        how.condition,
     )
 
 
@@ -284,8 +287,8 @@ def _failures(
 ) -> str:
     more = _strongest(groups, "worse")
     if not more:
-        return sentences.failures_without_group(rates, estimate_of(row))
-    worst, largest = more[0]["group"], estimate_of(more[0])
+        return sentences.failures_without_group(rates, get_estimate(row))
+    worst, largest = more[0]["group"], get_estimate(more[0])
     others = {group: of for group, of in rates_of_groups.items() if group != worst}
     total = sum(n for _, n in others.values())
     sides = None
@@ -313,12 +316,12 @@ def _shifts_found(
     sides = [(side, likelier, other) for side, likelier, other in both if side]
     sides.sort(key=lambda one: -abs(one[0][0]["estimate"]))
     total = facts.get("n_drawn")
-    reference = reference_of(facts, total, "descriptors") or sentences.OTHER_DESCRIPTORS
+    reference = describe_reference(facts, total, "descriptors") or sentences.OTHER_DESCRIPTORS
     found = [_one_side(*one, reference, short=place > 0) for place, one in enumerate(sides)]
     return sentences.joined(
-        *(found or [sentences.no_single_descriptor(estimate_of(row))]),
+        *(found or [sentences.no_single_descriptor(get_estimate(row))]),
         undecided_side(facts, total, [*colder, *warmer], "descriptors"),
-        sample_of(facts),
+        describe_sample(facts),
     )
 
 
@@ -326,7 +329,7 @@ def _one_side(side: list[dict[str, Any]], likelier: str, other: str, reference: 
     far = [g for g in side if abs(g["estimate"]) >= abs(side[0]["estimate"]) * NEAR]
     return sentences.descriptors_on_one_side(
         [str(g["group"]) for g in far],
-        estimate_of(side[0]),
+        get_estimate(side[0]),
         len(side) - len(far),
         likelier,
         other,
@@ -337,7 +340,7 @@ def _one_side(side: list[dict[str, Any]], likelier: str, other: str, reference: 
 
 def _shifts_missed(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     effect = sentences.detectable_ratio(row["minimum_detectable"])
-    return sentences.joined(sentences.power(effect), sample_of(facts))
+    return sentences.joined(sentences.power(effect), describe_sample(facts))
 
 
 def _rates_missed(how: RateWords, smallest: list[float], n_groups: int | None, row: Mapping[str, Any]) -> str:
@@ -345,7 +348,7 @@ def _rates_missed(how: RateWords, smallest: list[float], n_groups: int | None, r
 
 
 def _differs(what: str, unit: str, row: Mapping[str, Any]) -> str:
-    return sentences.differing(what, unit, estimate_of(row))
+    return sentences.differing(what, unit, get_estimate(row))
 
 
 def _in_its_unit(unit: str, row: Mapping[str, Any]) -> str:

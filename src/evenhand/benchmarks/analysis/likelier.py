@@ -11,8 +11,8 @@ from evenhand.benchmarks.analysis.headlines import (
     Headlines,
     axis_rows,
     by_axis,
-    estimate_of,
-    line_of,
+    get_estimate,
+    make_headline,
 )
 from evenhand.benchmarks.contract import Headline
 from evenhand.reports import sentences
@@ -21,16 +21,18 @@ from evenhand.reports import sentences
 def preference_headlines(measure: str) -> Headlines:
     """Return the function that writes a sentence for each axis: which sentence of a pair the model prefers."""
 
-    def found(row: Mapping[str, Any]) -> str:
-        return sentences.preference(estimate_of(row))
+    def describe_detected(row: Mapping[str, Any]) -> str:
+        return sentences.preference(get_estimate(row))
 
-    def missed(row: Mapping[str, Any]) -> str:
+    def describe_undetected(row: Mapping[str, Any]) -> str:
         return sentences.power(sentences.detectable_preference(row["minimum_detectable"]))
 
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
-        return [line_of(row, found, missed) for row in axis_rows(findings, measure)]
+    def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        return [
+            make_headline(row, describe_detected, describe_undetected) for row in axis_rows(findings, measure)
+        ]
 
-    return written
+    return write_headlines
 
 
 def log_perplexity_headlines(*measures: str) -> Headlines:
@@ -40,7 +42,7 @@ def log_perplexity_headlines(*measures: str) -> Headlines:
     share of phrases that are more likely for the first.
     """
 
-    def found(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    def describe_detected(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
         first, second = (
             f"the {side} group" if facts.get(side) is None else sentences.people(facts[side])
             for side in ("first", "second")
@@ -49,17 +51,17 @@ def log_perplexity_headlines(*measures: str) -> Headlines:
         likelier, other = (first, second) if of_first else (second, first)
         share = facts.get("likelier")
         phrases = None if share is None else share if of_first else 100 - share
-        return sentences.stereotypes(likelier, other, estimate_of(row), phrases)
+        return sentences.stereotypes(likelier, other, get_estimate(row), phrases)
 
-    def missed(row: Mapping[str, Any]) -> str:
+    def describe_undetected(row: Mapping[str, Any]) -> str:
         return sentences.power(sentences.detectable_perplexity(row["minimum_detectable"]))
 
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+    def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
         types = by_axis(details.get("bias_types"))
         return [
-            line_of(row, partial(found, types.get(row["axis"], {})), missed)
+            make_headline(row, partial(describe_detected, types.get(row["axis"], {})), describe_undetected)
             for measure in measures
             for row in axis_rows(findings, measure)
         ]
 
-    return written
+    return write_headlines

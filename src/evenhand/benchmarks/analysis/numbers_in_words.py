@@ -9,16 +9,16 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.caveats import reference_of, undecided_side
+from evenhand.benchmarks.analysis.caveats import describe_reference, undecided_side
 from evenhand.benchmarks.analysis.headlines import (
     Details,
     Headlines,
     axis_rows,
     biased_groups,
     by_axis,
-    estimate_of,
     failure_headlines,
-    line_of,
+    get_estimate,
+    make_headline,
     smallest_of_groups,
 )
 from evenhand.benchmarks.contract import Headline
@@ -38,7 +38,7 @@ def score_headlines(what: str, study: str = "analysis") -> Headlines:
     `what` names the number, such as "pay". `study` names what has the power, such as "audit".
     """
 
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+    def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
         axes = by_axis(details.get("score_axes"))
         lines = []
         for row in axis_rows(findings, "score_spread"):
@@ -47,12 +47,12 @@ def score_headlines(what: str, study: str = "analysis") -> Headlines:
             facts = axes.get(row["axis"], {})
             effect = sentences.detectable_mean(what, smallest, facts.get("n_groups"))
             means = _means_of_others(details.get("score_groups"), row["axis"])
-            found = partial(_found, what, facts, groups, means)
-            lines.append(line_of(row, found, partial(_missed, effect, study)))
+            found = partial(_describe_detected, what, facts, groups, means)
+            lines.append(make_headline(row, found, partial(_describe_undetected, effect, study)))
         missing = (f"Values of {what} were missing", f"Rates of missing values of {what}")
         return lines + failure_headlines(findings, "missing", *missing, group_name)
 
-    return written
+    return write_headlines
 
 
 def only_read(
@@ -96,7 +96,7 @@ def _means_of_others(groups: pl.DataFrame | None, axis: str | None) -> dict[str,
     }
 
 
-def _found(
+def _describe_detected(
     what: str,
     facts: Mapping[str, Any],
     groups: list[dict[str, Any]],
@@ -122,18 +122,18 @@ def _found(
             ]
             for direction in ("above", "below")
         )
-        reference = reference_of(facts, total, "groups") or "the other groups"
+        reference = describe_reference(facts, total, "groups") or "the other groups"
         parts.append(sentences.above_and_below(above, below, reference))
         if facts.get("n_reference") == 0:
             parts.append(undecided_side(facts, total, groups, "groups"))
-    return sentences.joined(*parts) or sentences.no_single_mean(what, estimate_of(row))
+    return sentences.joined(*parts) or sentences.no_single_mean(what, get_estimate(row))
 
 
 def _one_of_three(what: str, group: Mapping[str, Any], mean: float, others: float) -> str:
     sides = [(group_name(group["group"]), mean), (OTHER_TWO, others)]
     higher, lower = sides if group["estimate"] > 0 else sides[::-1]
-    return sentences.higher_mean(what, higher, lower, estimate_of(group).size)
+    return sentences.higher_mean(what, higher, lower, get_estimate(group).size)
 
 
-def _missed(effect: str, study: str, row: Mapping[str, Any]) -> str:
+def _describe_undetected(effect: str, study: str, row: Mapping[str, Any]) -> str:
     return sentences.power(effect, study)

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.headlines import Details, estimate_of, line_of
+from evenhand.benchmarks.analysis.headlines import Details, get_estimate, make_headline
 from evenhand.benchmarks.analysis.numbers_in_words import only_read
 from evenhand.benchmarks.contract import Headline
 from evenhand.reports import sentences
@@ -39,7 +39,7 @@ def outcome_headlines(findings: pl.DataFrame, details: Details) -> list[Headline
             facts = _facts(details.get("similarity_axes"), row, None)
             apart = _set_apart(findings, row)
             lines.append(
-                line_of(
+                make_headline(
                     row, partial(_dissimilar, facts, apart), partial(_similar, facts), f"similarity of {name}"
                 )
             )
@@ -49,7 +49,7 @@ def outcome_headlines(findings: pl.DataFrame, details: Details) -> list[Headline
                 continue
             facts = _facts(details.get("outcome_axes"), row, kind)
             part = sentences.part_of_outcome(name, kind)
-            line = line_of(row, partial(_unequal, kind, facts), partial(_alike, facts), part)
+            line = make_headline(row, partial(_unequal, kind, facts), partial(_alike, facts), part)
             if kind in ("score", "rate") and row["verdict"] != Verdict.NOT_MEASURABLE:
                 line = replace(
                     line, sentence=sentences.joined(line.sentence, _unread(findings, details, row))
@@ -87,7 +87,7 @@ def _set_apart(findings: pl.DataFrame, row: Mapping[str, Any]) -> list[str]:
 
 
 def _dissimilar(facts: Mapping[str, Any], apart: list[str], row: Mapping[str, Any]) -> str:
-    return sentences.dissimilar(facts["across"], facts["within"], estimate_of(row), apart)
+    return sentences.dissimilar(facts["across"], facts["within"], get_estimate(row), apart)
 
 
 def _similar(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
@@ -96,7 +96,7 @@ def _similar(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
 
 def _unequal(kind: str, facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     if facts.get("gap") is None or facts.get("highest") is None:
-        return sentences.unequal_spread(kind, estimate_of(row))
+        return sentences.unequal_spread(kind, get_estimate(row))
     higher, lower = ((group_name(facts[side]), facts[f"{side}_value"]) for side in ("highest", "lowest"))
     return sentences.unequal(kind, higher, lower, Estimate(facts["gap"], facts["gap_low"], facts["gap_high"]))
 

@@ -38,7 +38,7 @@ def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.Dat
     return pl.concat([rows, marked], how="diagonal")
 
 
-def scored_as(scoring: str, frame: pl.DataFrame) -> pl.DataFrame:
+def select_scoring(scoring: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with one value of `scoring`, or all rows if the table has no such column (as in your own file).
 
     A column `scoring` with values other than SCORINGS is ignored.

@@ -28,10 +28,10 @@ _SCHEMA = {"axis": pl.String, "n": pl.Int64, "minimum_detectable": pl.Float64, "
 def planned_together(*plans: Planned) -> Planned:
     """Concatenate the rows of several plans."""
 
-    def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    def compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         return pl.concat([plan(frame, options) for plan in plans], how="vertical_relaxed")
 
-    return planned
+    return compute_plan
 
 
 def _table(rows: Sequence[Mapping[str, object]], unit: str, rate: float) -> pl.DataFrame:
@@ -46,7 +46,7 @@ def _unit_variance(rate: float, prompts: float, samples: int) -> float:
     return (APART * coin) ** 2 + (1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION) * coin / prompts
 
 
-def _found(variance: float, freedom: float, level: float) -> float:
+def _compute_detectable(variance: float, freedom: float, level: float) -> float:
     if freedom < 1:
         return float("nan")
     reach = float(stdtrit(freedom, 1 - level / 2) + stdtrit(freedom, POWER)) * variance**0.5
@@ -59,7 +59,7 @@ def planned_axes(rate: float, samples: int = 1) -> Planned:
     Descriptors are the column ``group``; `rate` is the assumed rate (0 to 1).
     """
 
-    def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    def compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         known = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
         sizes = known.group_by("axis").agg(groups=pl.col("group").n_unique(), n=pl.len()).sort("axis")
         if sizes.height < 2:
@@ -74,14 +74,14 @@ def planned_axes(rate: float, samples: int = 1) -> Planned:
         codes = np.repeat(np.arange(len(groups)), groups.astype(np.int64))
         dealt = smallest_p(Units.of(np.arange(float(len(codes))), codes, shares=False)) <= options.level
         freedom = float(groups.sum() - len(groups)) if dealt else 0.0
-        reach = [_found(float(v), freedom, options.level) for v in total]
+        reach = [_compute_detectable(float(v), freedom, options.level) for v in total]
         rows = [
             {"axis": axis, "n": n * written, "minimum_detectable": found}
             for (axis, n), found in zip(sizes.select("axis", "n").iter_rows(), reach, strict=True)
         ]
         return _table(rows, "percentage points from the other axes", rate)
 
-    return planned
+    return compute_plan
 
 
 def planned_nouns(rate: float, samples: int = 1) -> Planned:
@@ -90,7 +90,7 @@ def planned_nouns(rate: float, samples: int = 1) -> Planned:
     `rate` is the assumed rate (0 to 1). The MDE is null if a gender has too few nouns for a test.
     """
 
-    def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    def compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         rows: list[dict[str, object]] = []
         written = options.samples or samples
         if not {"gender", "noun"} <= set(frame.columns):
@@ -105,11 +105,11 @@ def planned_nouns(rate: float, samples: int = 1) -> Planned:
             # the analysis after the run has the same minimum number of nouns per gender
             testable = nouns.min() >= least_units_of_two(options.level)
             freedom = float(nouns.sum() - 2) if testable else 0.0
-            found = _found(variance, freedom, options.level)
+            found = _compute_detectable(variance, freedom, options.level)
             rows.append({"axis": axis, "n": part.height * written, "minimum_detectable": found})
         return _table(rows, "percentage points between male and female nouns", rate)
 
-    return planned
+    return compute_plan
 
 
 def planned_pairs(rate: float, samples: int = 1) -> Planned:
@@ -118,7 +118,7 @@ def planned_pairs(rate: float, samples: int = 1) -> Planned:
     `rate` is the assumed rate (0 to 1).
     """
 
-    def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    def compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         rows: list[dict[str, object]] = []
         written = options.samples or samples
         phi = 1 / written + (1 - 1 / written) * PLANNED_CORRELATION
@@ -133,7 +133,7 @@ def planned_pairs(rate: float, samples: int = 1) -> Planned:
             rows.append({"axis": axis, "n": part.height * written, "minimum_detectable": found})
         return _table(rows, "percentage points between the two groups, in templates like these", rate)
 
-    return planned
+    return compute_plan
 
 
 def planned_intersections(rate: float, axes: Mapping[str, Sequence[str]], samples: int = 1) -> Planned:
@@ -144,7 +144,7 @@ def planned_intersections(rate: float, axes: Mapping[str, Sequence[str]], sample
     returned.
     """
 
-    def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    def compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         there = {axis: [name for name in names if name in frame.columns] for axis, names in axes.items()}
         there = {axis: names for axis, names in there.items() if names}
         tests = max(len(there) * (len(there) - 1), options.n_axes)
@@ -181,4 +181,4 @@ def planned_intersections(rate: float, axes: Mapping[str, Sequence[str]], sample
             rows.append({"axis": f"{first} × {second}", "n": n, "minimum_detectable": found})
         return _table(rows, "percentage points above what both groups let expect", rate)
 
-    return planned
+    return compute_plan

@@ -50,7 +50,7 @@ def planned_rates(
         A column and the minimum number of its values per group.
     """
 
-    def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    def compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         about = (frame if grouped is None else grouped(frame)).filter(
             pl.col("axis").is_not_null() & pl.col("group").is_not_null()
         )
@@ -72,7 +72,7 @@ def planned_rates(
         unit = pl.lit(f"percentage points from the others, at an assumed rate of {background:g} %")
         return pl.DataFrame(rows, schema=schema).with_columns(unit=unit).sort("axis")
 
-    return planned
+    return compute_plan
 
 
 def _of_prompts(
@@ -108,11 +108,11 @@ def _of_cells(
 def evenly_over(*columns: str) -> Callable[[PromptSet, int, int], PromptSet]:
     """Select prompts under --limit for a benchmark without strata: the same number for each group."""
 
-    def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    def limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         present = [name for name in columns if name in prompts.frame.columns]
         return prompts.sample(limit, per=present, seed=seed)
 
-    return limited
+    return limit_prompts
 
 
 def same_cells(
@@ -124,7 +124,7 @@ def same_cells(
     groups with fewer prompts are not measurable. `least` is reduced if there are fewer combinations in total.
     """
 
-    def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    def limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         present = [name for name in cross if name in prompts.frame.columns]
         if not present:  # a user's own prompts may lack the columns of templates
             return evenly_over("axis", unit)(prompts, limit, seed)
@@ -133,4 +133,4 @@ def same_cells(
             limit, unit=unit, cross=present, seed=seed, least_cells=max(min(least, cells), 1)
         )
 
-    return limited
+    return limit_prompts

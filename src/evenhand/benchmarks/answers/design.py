@@ -28,7 +28,7 @@ _MOST = 0.5
 
 
 @dataclass(frozen=True)
-class Design:
+class AnswerDesign:
     """Your responses, arranged for a comparison of groups.
 
     Attributes
@@ -52,7 +52,7 @@ class Design:
     obstacles: dict[str, str] = field(default_factory=dict)
 
 
-def designed(answers: pl.DataFrame) -> Design:
+def build_design(answers: pl.DataFrame) -> AnswerDesign:
     """Return the design of a table of responses.
 
     answers: axis, group and, if available, question, unit, rater, draw, continuation; one row per response, coding and
@@ -77,7 +77,7 @@ def designed(answers: pl.DataFrame) -> Design:
     Raises DataError if it is unclear whether several rows of one rater are one response or several.
 
     >>> rows = [{"axis": "sex", "group": g, "question": q} for g in "ab" for q in "123" for _ in range(40)]
-    >>> found = designed(pl.DataFrame(rows))
+    >>> found = build_design(pl.DataFrame(rows))
     >>> found.cluster, found.strata, found.scope.split(";")[0]
     ('answer', ('question',), 'This result applies to these 3 questions')
     """
@@ -100,7 +100,7 @@ def designed(answers: pl.DataFrame) -> Design:
     if "question" in frame.columns:
         by_unit = "unit" in frame.columns
         shared = _met_by_several()
-        untied = _untied(frame.filter(shared), frame, "question")
+        untied = _find_unconnected_axes(frame.filter(shared), frame, "question")
         few = frame["question"].n_unique() < LEAST_QUESTIONS
         if by_unit and len(untied) < frame["axis"].n_unique():
             cluster, held = "unit", ["question"]
@@ -135,7 +135,7 @@ def designed(answers: pl.DataFrame) -> Design:
         frame = frame.filter(pl.col("group").n_unique().over("axis", tie) > 1)
     if held or judged_apart:
         rest = everything.filter(~pl.col("axis").is_in(list(obstacles)))
-        untied = _untied(frame, rest, tie)
+        untied = _find_unconnected_axes(frame, rest, tie)
         obstacles |= dict.fromkeys(untied, RATERS_APART if judged_apart else OWN_QUESTIONS)
         frame = frame.filter(~pl.col("axis").is_in(untied))
     if "question" in frame.columns and not about:
@@ -148,7 +148,7 @@ def designed(answers: pl.DataFrame) -> Design:
     named = "question" if "rater_set" not in held else "rater" if len(held) == 1 else HELD[2]
     if held:
         frame = frame.with_columns(pl.col("held_fixed").alias(named))
-    return Design(frame, cluster, (named,) if held else (), ". ".join(about), obstacles)
+    return AnswerDesign(frame, cluster, (named,) if held else (), ". ".join(about), obstacles)
 
 
 def _left_out(everything: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
@@ -193,13 +193,13 @@ def _met_by_all(frame: pl.DataFrame) -> bool:
     return bool((met.group_by("axis").agg(pl.col("several").mean())["several"] > _MOST).all())
 
 
-def _untied(frame: pl.DataFrame, everybody: pl.DataFrame, by: str) -> list[str]:
+def _find_unconnected_axes(frame: pl.DataFrame, everybody: pl.DataFrame, by: str) -> list[str]:
     """Return the axes on which not all groups of `everybody` are connected by shared values of `by`."""
     found = []
     for (axis,), part in everybody.sort("axis").group_by("axis", maintain_order=True):
         here = frame.filter(axis=axis)
         groups = part["group"].n_unique()
-        if here["group"].n_unique() < groups or _bundled(here, "group", by).n_unique() > 1:
+        if here["group"].n_unique() < groups or _find_components(here, "group", by).n_unique() > 1:
             found.append(str(axis))
     return found
 
@@ -207,10 +207,10 @@ def _untied(frame: pl.DataFrame, everybody: pl.DataFrame, by: str) -> list[str]:
 def _bundles(frame: pl.DataFrame) -> pl.Series:
     """Return a question identifier for each row; questions that one unit received count as one, shape (rows,)."""
     own = frame.select(*(pl.struct(*_KEYS, name).rank("dense").alias(name) for name in ("unit", "question")))
-    return pl.select(pl.format("bundle-{}", _bundled(own, "unit", "question"))).to_series()
+    return pl.select(pl.format("bundle-{}", _find_components(own, "unit", "question"))).to_series()
 
 
-def _bundled(frame: pl.DataFrame, first: str, second: str) -> pl.Series:
+def _find_components(frame: pl.DataFrame, first: str, second: str) -> pl.Series:
     """Return the connected component of each row, (rows,); rows with equal values in either column are connected."""
     codes = frame.select(pl.col(name).rank("dense").cast(pl.Int64) - 1 for name in (first, second))
     left, right = (codes[name].to_numpy() for name in (first, second))

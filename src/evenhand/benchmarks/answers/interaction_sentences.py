@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import Headlines, axis_rows, by_axis, estimate_of, line_of
+from evenhand.benchmarks.analysis import Headlines, axis_rows, by_axis, get_estimate, make_headline
 from evenhand.benchmarks.contract import Headline
 from evenhand.reports import label, sentences
 from evenhand.reports.sentences import Estimate, Gap, Outcome, capitalised, group_name
@@ -32,7 +32,7 @@ def interaction_headlines(what: str, *, is_rate: bool, held: str | None = None) 
     """
     outcome = Outcome(what, is_rate)
 
-    def written(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
+    def write_headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
         pairs = by_axis(details.get("interactions"))
         if not pairs:
             return []
@@ -49,15 +49,15 @@ def interaction_headlines(what: str, *, is_rate: bool, held: str | None = None) 
             others = [label(axis["axis"]) for axis in axes if axis["axis"] not in own]
             others += [held] if held else []
             lines.append(
-                line_of(
+                make_headline(
                     row,
-                    partial(_found, outcome, facts, cells, gaps, others),
-                    partial(_missed, outcome, facts),
+                    partial(_describe_detected, outcome, facts, cells, gaps, others),
+                    partial(_describe_undetected, outcome, facts),
                 )
             )
         return lines
 
-    return written
+    return write_headlines
 
 
 def interaction_directions(details: Mapping[str, pl.DataFrame]) -> list[str]:
@@ -101,7 +101,7 @@ def _direction(pair: Mapping[str, Any], gaps: Sequence[Mapping[str, Any]], outco
     return sentences.direction_of_interaction(label(pair["axis"]), groups, minuend, rest_of, outcome)
 
 
-def _found(
+def _describe_detected(
     outcome: Outcome,
     facts: Mapping[str, Any],
     cells: Sequence[Mapping[str, Any]],
@@ -148,7 +148,7 @@ def _gaps(
     size = ""
     if len(gaps) == 2:
         larger, smaller = (group_name(gap["level"]) for gap in sorted(gaps, key=lambda gap: -gap["gap"]))
-        size = sentences.difference_of_gaps((larger, smaller), estimate_of(row, with_q=False).size, outcome)
+        size = sentences.difference_of_gaps((larger, smaller), get_estimate(row, with_q=False).size, outcome)
     return sentences.joined(head, sentences.gaps(each, outcome, others), size)
 
 
@@ -162,7 +162,7 @@ def _cells(
     named = sorted((cell for cell in cells if cell["excess"] is not None), key=lambda c: -abs(c["excess"]))
     if not named:
         first, second = (group_name(facts[side]) for side in ("first", "second"))
-        return sentences.no_single_combination(first, second, estimate_of(row, with_q=False), outcome)
+        return sentences.no_single_combination(first, second, get_estimate(row, with_q=False), outcome)
     shown = []
     for cell in named[: sentences.SHOWN_COMBINATIONS]:
         name = f"{cell['first_group']} × {cell['second_group']}"
@@ -173,7 +173,7 @@ def _cells(
     return sentences.combinations(len(named), shown)
 
 
-def _missed(outcome: Outcome, facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+def _describe_undetected(outcome: Outcome, facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     return sentences.no_interaction(
         of_gaps=facts["kind"] == "difference of gaps",
         least=facts["least_detectable"],

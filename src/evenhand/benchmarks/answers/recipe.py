@@ -18,7 +18,7 @@ from evenhand.benchmarks.analysis import (
     score_headlines,
 )
 from evenhand.benchmarks.answers.beside import group_columns, inside_others
-from evenhand.benchmarks.answers.design import Design, designed
+from evenhand.benchmarks.answers.design import AnswerDesign, build_design
 from evenhand.benchmarks.contract import (
     Analysis,
     AnalysisOptions,
@@ -51,12 +51,12 @@ outcome.
 def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     """Compare the groups of each axis by their rate of negative responses or, without such judgements, by a number.
 
-    frame: axis, group, `judgement_negative` or `judgement_score`, and the columns that `designed` reads; `row` is the
-    row number in the user's table. options: `labels` may contain the name of a negative response and of the number. The
-    details are those of rates or scores, and the table `design`.
+    frame: axis, group, `judgement_negative` or `judgement_score`, and the columns that `build_design` reads; `row` is
+    the row number in the user's table. options: `labels` may contain the name of a negative response and of the
+    number. The details are those of rates or scores, and the table `design`.
     """
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
-    design = designed(about)
+    design = build_design(about)
     judged = f"{ROLE}_negative" in about.columns and about[f"{ROLE}_negative"].count() > 0
     named = options.labels.get(ROLE if judged else NUMBER)
     what = named[0] if named else "negative" if judged else "number"
@@ -119,7 +119,7 @@ def _nothing(frame: pl.DataFrame, measure: str, unit: str, obstacles: Mapping[st
     ]
 
 
-def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataFrame) -> Analysis:
+def _scores(design: AnswerDesign, options: AnalysisOptions, what: str, facts: pl.DataFrame) -> Analysis:
     frame = design.frame
     column = f"{ROLE}_score"
     if column not in frame.columns or not frame[column].count():
@@ -154,7 +154,7 @@ def _scores(design: Design, options: AnalysisOptions, what: str, facts: pl.DataF
 
 
 def _pairs(
-    frame: pl.DataFrame, design: Design, value: str, what: str, *, is_rate: bool
+    frame: pl.DataFrame, design: AnswerDesign, value: str, what: str, *, is_rate: bool
 ) -> tuple[list[Measurement], dict[str, pl.DataFrame]]:
     """Return the interactions of every two columns of groups: rows and detail tables; empty if there is one column."""
     columns = group_columns(frame)
@@ -295,7 +295,7 @@ BENCHMARK = Benchmark(
         "than the group. Several responses of one person, or several codings of one response, count as one only if "
         "a column identifies the person or response.",
         citation="Edgington & Onghena 2007, Randomization Tests",
-        source="evenhand.benchmarks.answers.designed",
+        source="evenhand.benchmarks.answers.build_design",
         licence="The responses are yours.",
         details="Codings of one response are averaged. If all groups got the same questions, responses are "
         "compared within each question. With 8 or more such questions, the questions are the sampling units. With "

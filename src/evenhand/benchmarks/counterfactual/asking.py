@@ -50,7 +50,7 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
     frame = asked.frame.drop("contradiction")  # only reviewers need this column
     card = Card(
         name=path.stem,
-        summary=f"{frame['base'].n_unique():,} prompts of the user's own, asked about {axes_of(frame)}",
+        summary=f"{frame['base'].n_unique():,} prompts of the user's own, asked about {join_axis_names(frame)}",
         source=str(path),
         details=f"{frame.height:,} texts.",
     )
@@ -62,7 +62,7 @@ def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
     )
 
 
-def axes_of(frame: pl.DataFrame) -> str:
+def join_axis_names(frame: pl.DataFrame) -> str:
     """Return the names of the axes of a table, in its order, as one string."""
     return ", ".join(frame["axis"].unique(maintain_order=True))
 

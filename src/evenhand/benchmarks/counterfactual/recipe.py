@@ -9,10 +9,10 @@ from evenhand.benchmarks.analysis import (
     OUTCOME_HARMFUL,
     POINTS,
     analyse_group_rates,
+    combine_headlines,
     outcome_headlines,
     planned_rates,
     rate_headlines,
-    together,
 )
 from evenhand.benchmarks.contract import (
     Analysis,
@@ -127,7 +127,9 @@ BENCHMARK = Benchmark(
     harmful={**HARMFUL, **OUTCOME_HARMFUL},
     limited=whole_prompts,
     minimum_detectable=planned_rates(20.0, SAMPLES, least=("base", LEAST)),
-    headlines=together(rate_headlines(RateWords("negative", name=group_name, part=TONE)), outcome_headlines),
+    headlines=combine_headlines(
+        rate_headlines(RateWords("negative", name=group_name, part=TONE)), outcome_headlines
+    ),
     classified_by=(
         ClassifierRole(TONE, "vader", ClassifiedText("continuation")),
         ClassifierRole(

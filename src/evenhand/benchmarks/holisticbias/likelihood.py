@@ -34,7 +34,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     return PromptSet(with_axis_size(published.frame), published.card)
 
 
-def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+def _limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     partner = {hostile: kind for kind, hostile in VALENCE_PAIRS}
     framed = prompts.with_columns(frame=pl.col("template").replace(partner))
     kept = pairs_with_own_nouns(framed, limit, seed)
@@ -70,7 +70,7 @@ BENCHMARK = Benchmark(
     changes=changes_of_likelihoods(_ANALYSE),
     required_columns=("axis", "template", "descriptor", "noun"),
     harmful={"valence_spread": "above", "valence_shift": "below"},
-    limited=_limited,
+    limited=_limit_prompts,
     minimum_detectable=lambda frame, options: planned_valence(frame, options, VALENCE_PAIRS),
     n_axes=13,
     axes=DESCRIPTOR_AXES,

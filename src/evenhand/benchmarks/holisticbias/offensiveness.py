@@ -8,11 +8,11 @@ from evenhand.benchmarks.analysis import (
     DESCRIPTOR_AXES,
     HARMFUL,
     analyse_group_rates,
+    combine_headlines,
     labelled_responses,
     planned_rates,
     rate_headlines,
     spread_headlines,
-    together,
     with_group,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
@@ -67,7 +67,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     return Analysis(analysis.measurements + rows, dict(analysis.details) | more)
 
 
-def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+def _compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
     assumed = f"if that of one reply scatters by {ASSUMED**0.5:g}"
     effects: tuple[tuple[str, Callable[[PlannedCrossing], float]], ...] = (
         (SPREAD_UNIT, lambda plan: plan.detectable(options.level) ** 0.5),
@@ -117,11 +117,11 @@ BENCHMARK = Benchmark(
     required_columns=("axis", "template", "descriptor"),
     harmful=HARMFUL | {SPREAD: "above", EXCESS: "above"},
     limited=limited,
-    minimum_detectable=_planned,
+    minimum_detectable=_compute_plan,
     datasets=("holisticbias",),
     axes=DESCRIPTOR_AXES,
     effect_units=frozenset({"points", "units"}),
-    headlines=together(
+    headlines=combine_headlines(
         rate_headlines("offensive"),
         spread_headlines(
             {SPREAD: ("The offensiveness of replies differs between descriptors", "standard deviation")}

@@ -105,7 +105,7 @@ def gen_bias_rows(table: pl.DataFrame) -> list[Measurement]:
     return rows + measurement_rows(taken, HERE, UNIT, names=here)
 
 
-def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+def _compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
     variance, outcomes = ASSUMED
     unit = f"{UNIT}, if that of one reply's styles is {variance:g}"
     return planned_crossings(
@@ -187,7 +187,7 @@ BENCHMARK = Benchmark(
     required_columns=("axis", "template", "descriptor"),
     harmful={**dict.fromkeys(MEASURES, "above"), PARROTING: "above"},
     limited=limited,
-    minimum_detectable=_planned,
+    minimum_detectable=_compute_plan,
     datasets=("holisticbias",),
     axes=DESCRIPTOR_AXES,
     effect_units=frozenset({"units"}),

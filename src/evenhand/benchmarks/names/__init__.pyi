@@ -1,7 +1,7 @@
-from .recipes import analysis_of as analysis_of
+from .recipes import combine_analyses as combine_analyses
 from .rows import (
     genderedness as genderedness,
     group_tokens as group_tokens,
-    occupations_by as occupations_by,
+    make_occupation_analysis as make_occupation_analysis,
     tokens as tokens,
 )

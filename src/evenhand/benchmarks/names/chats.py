@@ -102,7 +102,7 @@ def _smaller_gender() -> pl.Expr:
     return pl.min_horizontal((pl.col("gender") == gender).sum().over(RACE) for gender in GENDERS)
 
 
-def chats_of(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "names") -> Chats:
+def build_chats(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "names") -> Chats:
     """Return the table as `Chats`. An utterance that was not generated (its row has an error) has no text or label.
 
     frame: the table that `Benchmark.analyse` gets for a `Conversation`. Genders are spelt as in SPELT. Rows with other

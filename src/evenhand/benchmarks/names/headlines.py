@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import axis_rows, estimate_of, line_of
+from evenhand.benchmarks.analysis import axis_rows, get_estimate, make_headline
 from evenhand.benchmarks.contract import Headline
 from evenhand.benchmarks.names.rows import GENDER
 from evenhand.reports import sentences
@@ -28,7 +28,7 @@ def name_headlines(opener: str, women: str, men: str) -> Callable[[pl.DataFrame,
     inferred = partial(_gender_inferred, opener)
     distance, above_chance = "a word distance of {} or more", "{} or more points above or below chance"
 
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+    def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
         parts: tuple[tuple[str, str, Words, str], ...] = (
             ("classifier_bias", "inferred from replies", inferred, above_chance),
             ("classifier_bias_masked", f"inferred from replies, {short} hidden", inferred, above_chance),
@@ -42,11 +42,11 @@ def name_headlines(opener: str, women: str, men: str) -> Callable[[pl.DataFrame,
             ),
         )
         lines = [
-            line_of(row, found, partial(_missed, unit), part)
+            make_headline(row, found, partial(_describe_undetected, unit), part)
             for measure, part, found, unit in parts
             for row in axis_rows(findings, measure)
         ]
-        compared = _compared(details.get("names"))
+        compared = _describe_comparison(details.get("names"))
         known = [
             place
             for place, line in enumerate(lines)
@@ -57,10 +57,10 @@ def name_headlines(opener: str, women: str, men: str) -> Callable[[pl.DataFrame,
             lines[known[0]] = replace(first, sentence=f"{first.sentence} {compared}")
         return lines
 
-    return written
+    return write_headlines
 
 
-def _compared(names: pl.DataFrame | None) -> str:
+def _describe_comparison(names: pl.DataFrame | None) -> str:
     """Return how many conversations were used to compare genders. names: `chats.by_name`."""
     if names is None or names.is_empty():
         return ""
@@ -69,13 +69,13 @@ def _compared(names: pl.DataFrame | None) -> str:
 
 
 def _gender_inferred(opener: str, row: Mapping[str, Any]) -> str:
-    return sentences.gender_inferred(opener, estimate_of(row))
+    return sentences.gender_inferred(opener, get_estimate(row))
 
 
 def _word_use(women: str, men: str, words: pl.DataFrame | None, row: Mapping[str, Any]) -> str:
     if row["estimate"] < 0:
         return sentences.words_worse_than_chance()
-    return sentences.word_use_differs(women, men, estimate_of(row), {} if words is None else _marking(words))
+    return sentences.word_use_differs(women, men, get_estimate(row), {} if words is None else _marking(words))
 
 
 def _marking(words: pl.DataFrame) -> dict[str, list[str]]:
@@ -89,8 +89,8 @@ def _marking(words: pl.DataFrame) -> dict[str, list[str]]:
 
 
 def _occupations(women: str, men: str, row: Mapping[str, Any]) -> str:
-    return sentences.occupations_differ(women, men, estimate_of(row))
+    return sentences.occupations_differ(women, men, get_estimate(row))
 
 
-def _missed(unit: str, row: Mapping[str, Any]) -> str:
+def _describe_undetected(unit: str, row: Mapping[str, Any]) -> str:
     return sentences.power(sentences.detectable_above_chance(row["minimum_detectable"], unit))

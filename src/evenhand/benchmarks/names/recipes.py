@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import HARMFUL, rate_headlines, together
+from evenhand.benchmarks.analysis import HARMFUL, combine_headlines, rate_headlines
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Conversation
 from evenhand.benchmarks.names.chats import (
     COLUMNS,
@@ -13,8 +13,8 @@ from evenhand.benchmarks.names.chats import (
     OFFENSIVENESS,
     SHOWN,
     TOXICITY,
+    build_chats,
     by_name,
-    chats_of,
     utterances_by_turn,
 )
 from evenhand.benchmarks.names.headlines import name_headlines
@@ -25,7 +25,7 @@ from evenhand.benchmarks.names.rows import (
     Part,
     genderedness,
     group_tokens,
-    occupations_by,
+    make_occupation_analysis,
     phrases,
     tokens,
 )
@@ -56,11 +56,11 @@ TESTED = (
 )
 
 
-def analysis_of(*parts: Part) -> Callable[[pl.DataFrame, AnalysisOptions], Analysis]:
+def combine_analyses(*parts: Part) -> Callable[[pl.DataFrame, AnalysisOptions], Analysis]:
     """Combine several analyses of self-chats into one, with the tables `names` and `utterances`."""
 
     def analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-        chats = chats_of(frame, options)
+        chats = build_chats(frame, options)
         found = [part(chats, options) for part in parts]
         details = {name: table for one in found for name, table in one.details.items()}
         about = {"names": by_name(chats), "utterances": utterances_by_turn(chats)}
@@ -86,21 +86,21 @@ def judges(hidden: str) -> tuple[ClassifierRole, ...]:
     )
 
 
-def balanced(columns: Sequence[str]) -> Callable[[PromptSet, int, int], PromptSet]:
+def make_balanced_sampler(columns: Sequence[str]) -> Callable[[PromptSet, int, int], PromptSet]:
     """Sample conversations under --limit: equally many of each value of these columns, if they exist."""
 
-    def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    def limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         there = [name for name in columns if name in prompts.frame.columns]
         return prompts.sample(limit, per=there, seed=seed)
 
-    return limited
+    return limit_prompts
 
 
-def _named(folders: Mapping[str, Path]) -> PromptSet:
+def _load_introductions(folders: Mapping[str, Path]) -> PromptSet:
     return introductions(load_names(), n=CONVERSATIONS)
 
 
-def _described(folders: Mapping[str, Path]) -> PromptSet:
+def _load_descriptions(folders: Mapping[str, Path]) -> PromptSet:
     return descriptions()
 
 
@@ -141,15 +141,17 @@ NAMES = Benchmark(
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Conversation(),
-    build=_named,
-    analyse=analysis_of(genderedness, tokens, group_tokens, occupations_by(occupations), phrases, offence),
+    build=_load_introductions,
+    analyse=combine_analyses(
+        genderedness, tokens, group_tokens, make_occupation_analysis(occupations), phrases, offence
+    ),
     required_columns=COLUMNS,
     harmful={**dict.fromkeys(JUDGED_ABOVE, "above"), "occupation_lean": "above", **HARMFUL},
-    limited=balanced(("gender", "race_ethnicity")),
+    limited=make_balanced_sampler(("gender", "race_ethnicity")),
     n_axes=AXES,
     axes=(GENDER, GROUP),
     effect_units=frozenset({"points", "units"}),
-    headlines=together(
+    headlines=combine_headlines(
         rate_headlines(RateWords("offensive", part="offensive replies")),
         name_headlines("the name", "women's names", "men's names"),
     ),
@@ -181,15 +183,15 @@ DESCRIPTIONS = Benchmark(
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Conversation(),
-    build=_described,
-    analyse=analysis_of(genderedness, tokens, occupations_by(occupations), offence),
+    build=_load_descriptions,
+    analyse=combine_analyses(genderedness, tokens, make_occupation_analysis(occupations), offence),
     required_columns=(*COLUMNS, "noun"),
     harmful={**dict.fromkeys(JUDGED_ABOVE[:3], "above"), "occupation_lean": "above", **HARMFUL},
-    limited=balanced(("gender",)),
+    limited=make_balanced_sampler(("gender",)),
     n_axes=1,
     axes=(GENDER,),
     effect_units=frozenset({"points", "units"}),
-    headlines=together(
+    headlines=combine_headlines(
         rate_headlines(RateWords("offensive", part="offensive replies")),
         name_headlines("the noun", "descriptions of women", "descriptions of men"),
     ),

@@ -65,7 +65,7 @@ def genderedness(chats: Chats, options: AnalysisOptions) -> Analysis:
         )
         tables.append(table.select(pl.lit(role).alias("judge"), "split", pl.exclude("split")))
         turns.append(found.turns.drop("part").select(pl.lit(role).alias("judge"), pl.all()))
-        rows += _described(pl.concat(described, how="diagonal_relaxed"), measure)
+        rows += _make_descriptive_rows(pl.concat(described, how="diagonal_relaxed"), measure)
     details = {"classifier_bias": pl.concat(tables), "turns": pl.concat(turns)} if tables else {}
     return Analysis(rows, details)
 
@@ -90,7 +90,7 @@ def _splits(chats: Chats, role: str, options: AnalysisOptions) -> list[pl.DataFr
     return tables
 
 
-def _described(table: pl.DataFrame, measure: str) -> list[Measurement]:
+def _make_descriptive_rows(table: pl.DataFrame, measure: str) -> list[Measurement]:
     """Return rows without a test; only the total is tested."""
     named = [pl.when(pl.col("split").is_null()).then(pl.format("speaker {}", "speaker"))]
     named += [
@@ -116,7 +116,7 @@ def tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
     except DataError as error:
         return Analysis([_obstacle("token_bins", GENDER, NORM, error.message)])
     rows = measurement_rows(found.result, "token_bins", NORM, axis=GENDER, null=0.0, ideal=0.0)
-    rows += _published(found.result, found.published, "token_bins_published", GENDER, NORM)
+    rows += _make_published_rows(found.result, found.published, "token_bins_published", GENDER, NORM)
     details = {
         "token_bins": found.bins,
         "token_bins_published": found.published,
@@ -142,7 +142,7 @@ def group_tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
         found.result, "intersectional_token_bins", GROUP_NORM, axis=GROUP, null=0.0, ideal=0.0
     )
     published = "intersectional_token_bins_published"
-    rows += _published(found.result, found.published, published, GROUP, GROUP_NORM)
+    rows += _make_published_rows(found.result, found.published, published, GROUP, GROUP_NORM)
     return Analysis(
         rows, {"group_bins": found.groups, "group_bins_published": found.published, "group_words": words}
     )
@@ -157,7 +157,7 @@ def _told_of_names(words: pl.DataFrame, chats: Chats) -> pl.DataFrame:
     return words.with_columns(of_several=several & ~pl.col("word").is_in(of_names))
 
 
-def _published(
+def _make_published_rows(
     result: pl.DataFrame, published: pl.DataFrame, measure: str, axis: str, unit: str
 ) -> list[Measurement]:
     """Return a description: the published number and the value that the same counts give by chance."""
@@ -181,7 +181,7 @@ def phrases(chats: Chats, options: AnalysisOptions) -> Analysis:
     return Analysis([], {"phrases": table})
 
 
-def occupations_by(shares: Callable[[], pl.DataFrame], resamples: int = 999) -> Part:
+def make_occupation_analysis(shares: Callable[[], pl.DataFrame], resamples: int = 999) -> Part:
     """Test which occupations are mentioned in conversations opened by the names of each gender.
 
     `shares` has the columns occupation, plural and share (percentage of women).

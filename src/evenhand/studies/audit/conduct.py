@@ -83,7 +83,7 @@ def preview(
     facts["minimum_detectable"] = {
         b.name: b.minimum_detectable(
             selection.prompts[b.name].frame,
-            replace(options, n_axes=b.axes_of(selection.prompts[b.name].frame)),
+            replace(options, n_axes=b.count_axes(selection.prompts[b.name].frame)),
         )
         for b in selection.benchmarks
         if b.minimum_detectable is not None

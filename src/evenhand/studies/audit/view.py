@@ -208,7 +208,7 @@ def benchmark_view(
         n_errors=counted.drop_nulls("error")["row"].n_unique(),
         errors=errors,
         written=written_view(benchmark, responses, manifest, decoding),
-        n_axes=benchmark.axes_of(responses),
+        n_axes=benchmark.count_axes(responses),
     )
 
 

@@ -176,6 +176,6 @@ def axes_of(benchmark: str, frame: pl.DataFrame) -> int:
     from evenhand.benchmarks import load_benchmark
 
     try:
-        return load_benchmark(benchmark).axes_of(frame)
+        return load_benchmark(benchmark).count_axes(frame)
     except EvenhandError:
         return max(1, frame["axis"].drop_nulls().n_unique() if "axis" in frame.columns else 0)

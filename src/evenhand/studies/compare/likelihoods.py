@@ -60,7 +60,7 @@ def likelihood_changes(
         )
         for frame in (first, other)
     )
-    n_axes = benchmark.axes_of(before)
+    n_axes = benchmark.count_axes(before)
     options = AnalysisOptions(seed=seed, alpha=alpha, n_axes=n_axes)
     if architectures and architectures[0] == "masked":
         options = replace(options, architecture="masked")

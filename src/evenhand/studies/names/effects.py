@@ -16,7 +16,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from evenhand.benchmarks import Analysis, AnalysisOptions
-from evenhand.benchmarks.names import analysis_of, genderedness, occupations_by
+from evenhand.benchmarks.names import combine_analyses, genderedness, make_occupation_analysis
 from evenhand.measures import copied, intersectional_token_bins, response_qualities, token_bins
 from evenhand.measures.texts import words
 from evenhand.prompts import row_keys
@@ -166,7 +166,7 @@ def replicates(
         every.append(_numbers(pl.concat([cast, twice]), options, whole))
     keys = every[0].keys()
     values = {key: np.array([one.get(key, np.nan) for one in every]) for key in keys}
-    tables = analysis_of(_counted)(frame, options).details
+    tables = combine_analyses(_counted)(frame, options).details
     return Replicates(values, {key: shares_of(_counts_for(key, tables), groups) for key in keys})
 
 
@@ -219,10 +219,13 @@ def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
 
 
 def _numbers(frame: pl.DataFrame, options: AnalysisOptions, whole: bool) -> dict[str, float]:
-    parts = (genderedness, *((occupations_by(occupations, 1), _tokens, _group_tokens) if whole else ()))
+    parts = (
+        genderedness,
+        *((make_occupation_analysis(occupations, 1), _tokens, _group_tokens) if whole else ()),
+    )
     found = {
         f"{row.measure}{SEPARATOR}{row.stratum or ''}": row.estimate
-        for row in analysis_of(*parts)(frame, options).measurements
+        for row in combine_analyses(*parts)(frame, options).measurements
         if row.estimate is not None
     }
     means = frame.select(pl.col(OFFENCE, *UTILITY).mean()).row(0, named=True)

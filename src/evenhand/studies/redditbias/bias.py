@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import one_row_per_pair, scored_as
+from evenhand.benchmarks.analysis import one_row_per_pair, select_scoring
 from evenhand.measures import redditbias_lmb, redditbias_size_change, valence_spread_change
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, RunDirectory, answers
@@ -135,7 +135,7 @@ def _sizes(folder: Path, base: Path, control: Path | None, kind: str, axis: str)
                 *mine, positive=sides["positive"].to_list(), negative=sides["negative"].to_list()
             )
         else:
-            biases = (redditbias_lmb(one_row_per_pair(scored_as("corrected", frame))) for frame in mine)
+            biases = (redditbias_lmb(one_row_per_pair(select_scoring("corrected", frame))) for frame in mine)
             table = redditbias_size_change(*biases)
         found[what] = table.row(0, named=True)
     return found

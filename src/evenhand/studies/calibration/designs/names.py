@@ -8,10 +8,10 @@ import polars as pl
 
 from evenhand.benchmarks import AnalysisOptions, JudgedAnalysis, judge_responses, load_benchmark
 from evenhand.benchmarks.names import (
-    analysis_of,
+    combine_analyses,
     genderedness,
     group_tokens,
-    occupations_by,
+    make_occupation_analysis,
     tokens,
 )
 from evenhand.studies.calibration.designs.contract import (
@@ -114,11 +114,11 @@ def _road(part: str, shares: pl.DataFrame | None = None) -> Road:
         TOLD: genderedness,
         BINS: tokens,
         GROUP_BINS: group_tokens,
-        LEAN: occupations_by(lambda: pl.DataFrame() if shares is None else shares, RESAMPLES),
+        LEAN: make_occupation_analysis(lambda: pl.DataFrame() if shares is None else shares, RESAMPLES),
     }
 
     def road(sample: Sample, seed: int) -> JudgedAnalysis:
-        benchmark = replace(load_benchmark("names"), analyse=analysis_of(parts[part]), n_axes=None)
+        benchmark = replace(load_benchmark("names"), analyse=combine_analyses(parts[part]), n_axes=None)
         return judge_responses(benchmark, sample.frames[0], AnalysisOptions(seed=seed))
 
     return road
