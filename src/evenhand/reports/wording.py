@@ -218,7 +218,8 @@ def visible(text: str) -> str:
     >>> visible("a\\x1b[31m\\u202eb\\nc\\x00") == "a\\ufffd[31m\\ufffdb\\nc\\ufffd"
     True
     """
-    if text.isprintable():
+    # the usual text is printable but for its line ends and tabs, so no character needs to be looked up
+    if text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
         return text
     kept = (
         c if c.isprintable() or c in "\n\r\t" or c in JOINERS or category(c) == "Zs" else c.isspace()

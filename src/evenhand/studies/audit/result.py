@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -15,7 +15,6 @@ from evenhand.reports import BenchmarkView, ReportView
 from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
 from evenhand.runs.remote import WorkingCopy, working_copy
 from evenhand.schema import DataError, checked_kinds
-from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.conduct import (
     DECODING,
@@ -32,6 +31,9 @@ from evenhand.studies.audit.trust import resumed_config
 from evenhand.studies.audit.view import ViewedResult, benchmark_view
 from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
 from evenhand.study import validated
+
+if TYPE_CHECKING:
+    from evenhand.studies.agreement import AgreementStudy
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,8 +132,10 @@ class Run(ViewedResult):
             return f"{lost} (empty texts count)"
         return None
 
-    def agreement(self) -> AgreementStudy:
+    def agreement(self) -> "AgreementStudy":
         """Return how well the run's classifiers agree; raises DataError if there are fewer than two."""
+        from evenhand.studies.agreement import classifier_agreement
+
         with working_copy(self.place, writes=False):  # errors then name the URL
             return classifier_agreement(self.directory)
 
@@ -257,18 +261,9 @@ def audit(
     ['not measurable']
     """
     config, at_hand = called_from_python(
-        model,
-        classifiers,
-        mitigate,
-        output,
-        suite=suite,
-        benchmarks=tuple(benchmarks),
-        limit=limit,
-        axes=tuple(axes),
-        seed=seed,
-        samples=samples,
-        **options,
-    )
+        model, classifiers, mitigate, output, suite=suite, benchmarks=tuple(benchmarks), limit=limit,
+        axes=tuple(axes), seed=seed, samples=samples, **options,
+    )  # fmt: skip
     return audit_with(config, progress=progress, **at_hand)
 
 
