@@ -1,7 +1,7 @@
 """Statistics: confidence intervals, tests, multiple testing, power, effect sizes, agreement and verdicts.
 
-The functions know no model, file or progress bar: they take arrays or tables, and return numbers, arrays or
-small immutable objects.
+The functions call no model, read no file and show no progress bar. They take arrays or tables, and return numbers,
+arrays or small immutable objects.
 """
 
 import lazy_loader

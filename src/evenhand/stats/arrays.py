@@ -81,10 +81,11 @@ def require_codes(owner: str, name: str, codes: NDArray[Any], most: int) -> None
 def call_statistic(
     owner: str, name: str, function: Callable[..., Any], *given: Any, shape: tuple[int, ...] | None = None
 ) -> Floats:
-    """Call a function of the user and return its result, which must be an array of numbers.
+    """Call a function that the user passed as an argument, and return its result, which must be an array of numbers.
 
-    owner, name: the function and its argument, for errors. shape: required shape; None allows any one-dimensional one.
-    Raises UsageError if the function takes other arguments, or returns anything else.
+    `owner` is the name of our function and `name` that of its argument; both are for error messages. `given` are the
+    positional arguments of the call. `shape` is the required shape of the result; None allows any one-dimensional one.
+    Raises UsageError if the function does not accept these arguments, or returns anything else.
 
     >>> call_statistic("f", "statistic", np.cumsum, [1, 2]).tolist()
     [1.0, 3.0]
@@ -106,7 +107,9 @@ def call_statistic(
 
 
 def call_back(owner: str, name: str, function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function of the user; UsageError if it takes other arguments. owner, name: as in `call_statistic`.
+    """Call a function that the user passed as an argument, with the positional arguments `given`.
+
+    `owner` and `name` are as in `call_statistic`. Raises UsageError if the function does not accept the arguments.
 
     >>> call_back("f", "count", len, [1, 2])
     2

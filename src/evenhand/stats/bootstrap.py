@@ -257,7 +257,7 @@ def sums_bootstrap(
     known = np.count_nonzero(~np.isnan(draws), axis=0) > 1
     variance = np.full(len(estimate), np.nan)
     variance[known] = np.nanvar(draws[:, known], axis=0, ddof=1)
-    error = np.sqrt(variance * groups / (groups - 1))
+    error = np.sqrt(variance * groups / (groups - 1))  # resamples vary too little, by (G - 1) / G
     half = float(stdtrit(groups - 1, upper_tail(level))) * error
     return Intervals(estimate, estimate - half, estimate + half, error, present)
 
@@ -290,7 +290,7 @@ def jackknife(estimate: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 
 
     Examples
     --------
-    >>> jackknife([2.0], [[2.5], [2.0], [1.5]]).standard_error.round(4).tolist()  # of 1, 2 and 3
+    >>> jackknife([2.0], [[2.5], [2.0], [1.5]]).standard_error.round(4).tolist()  # mean of 1, 2 and 3
     [0.5774]
     """
     value = np.atleast_1d(np.asarray(estimate, dtype=np.float64))

@@ -17,7 +17,11 @@ from evenhand.stats.multiplicity import benjamini_hochberg
 
 LEVEL = 0.05
 LEANING = 0.20
-"""Reference groups with a smaller p lean to one side. A claim about the other side must also hold without them."""
+"""Reference groups with a smaller p than this count as leaning above or below the others.
+
+A group is reported as different in one direction only if this also holds without the reference groups that lean in the
+opposite direction.
+"""
 NO_COMMON_LEVEL = (
     "About as many groups differ from each other as do not. There is therefore no common level with which this group "
     "could be compared."
@@ -26,15 +30,15 @@ _STEPS = 25
 
 
 class Compared(Protocol):
-    """Differences of groups from a reference (groups,): estimate, interval and two-sided p."""
+    """What a function that compares groups with a reference must return: estimates and p, each of shape (groups,)."""
 
     @property
     def estimate(self) -> Floats:
-        """Return each group minus the reference."""
+        """Return the difference of each group from the reference, shape (groups,)."""
 
     @property
     def p(self) -> Floats:
-        """Return the two-sided p-values."""
+        """Return the two-sided p-values of these differences, shape (groups,)."""
 
 
 @dataclass(frozen=True)
@@ -184,9 +188,9 @@ def _check_compared(compare: Callable[[Flags], Compared], reference: Flags) -> C
 def detectable_factor(groups: int) -> float:
     """Return the factor by which requiring a common level increases the minimum detectable effect of one group.
 
-    It is 1 for two groups. It was fitted to the power in `perf/common_level.py`, at the effect that a comparison with
-    all others detects with 80% power. The power there is 67% with three groups, 72% with six, 74% with ten, and 72%
-    with 32.
+    The search for reference groups costs power. At the effect that a comparison with all other groups detects with 80%
+    power, it has 67% with three groups, 72% with six, 74% with ten, and 72% with 32 (simulated by
+    `perf/common_level.py`). The factor was fitted to these numbers. It is 1 for two groups.
 
     >>> [round(detectable_factor(groups), 2) for groups in (2, 3, 6, 32)]
     [1.0, 1.12, 1.06, 1.01]
@@ -210,9 +214,11 @@ def shortest_half(estimates: Floats) -> Flags:
 
 
 def _guarded_p(compare: Callable[[Flags], Compared], reference: Flags) -> Floats:
-    """Return p against the reference, which must also hold without the members that lean to the other side.
+    """Return p of each group against the reference; harmed groups within the reference cannot make p smaller.
 
-    Otherwise, harmed groups that are not significant by themselves would shift the reference.
+    For a group above the reference, p is the larger of two: with all reference groups, and without those that lean
+    below (p < LEANING). For a group below it, the reverse. Otherwise, harmed groups that are not significant by
+    themselves would shift the reference, and the remaining groups would seem to be treated better.
     """
     found = compare(reference)
     p: Floats = np.array(found.p)
@@ -228,6 +234,7 @@ def _guarded_p(compare: Callable[[Flags], Compared], reference: Flags) -> Floats
 
 
 def _p_of_three(compare: Callable[[Flags], Compared]) -> Floats:
+    """Return p of each of three groups, by the rule in the Notes of `find_common_level`."""
     alone = [compare(np.eye(3, dtype=bool)[other]) for other in range(3)]
     result: Floats = np.array(compare(np.ones(3, dtype=bool)).p)
     for group in range(3):

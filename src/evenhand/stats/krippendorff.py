@@ -188,7 +188,7 @@ def _distinct(counts: Counts) -> tuple[Indices, Indices]:
 
 
 def _lowest_of_perfect(counts: Counts, level: float) -> float:
-    """Return the lower bound if all units agree.
+    """Return the lower bound if all units agree, assuming that some disagreeing units were missed (Clopper-Pearson).
 
     In a unit of m ratings with one dissenter, the share 2/m of pairs is unequal. The expected distance of unequal
     values is the same within and between units, so the level of measurement has no effect.

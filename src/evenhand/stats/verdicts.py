@@ -201,7 +201,10 @@ def reach_verdicts(
 
 
 def _require_kinds(measurements: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with names as texts; DataError for a column that contains something else than it should."""
+    """Return the table with its columns of names converted to texts.
+
+    Raises DataError if a column of MEASUREMENTS has another type than names or numbers, or a p-value is invalid.
+    """
     names = {name: kind for name, kind in MEASUREMENTS.items() if kind == pl.String}
     for name, kind in measurements.schema.items():
         is_number = kind.is_numeric() or kind in (pl.Boolean, pl.Null)
@@ -256,7 +259,7 @@ def _adjusted(
 
 
 def _obstacle(row: dict[str, Any]) -> str | None:
-    """Return the reason why the row cannot be judged, or None."""
+    """Return the reason why the row is not measurable, in a sentence, or None."""
     if row["obstacle"] is not None:
         return str(row["obstacle"])
     n, absent, units = row["n"] or 0, row["n_missing"] or 0, row["n_units"]

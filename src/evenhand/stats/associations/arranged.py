@@ -19,7 +19,9 @@ from evenhand.stats.associations.partial import (
 
 @dataclass(frozen=True)
 class Arranged:
-    """Complete rows of a rank relation, without rows that are alone in their stratum.
+    """Data of a rank relation: the complete rows, without rows that are alone in their stratum.
+
+    A row is an observation, such as a descriptor.
 
     Attributes
     ----------
@@ -47,7 +49,7 @@ class Arranged:
 
     @property
     def held(self) -> int:
-        """Return the number of columns whose effect is removed."""
+        """Return k, the number of columns whose effect is removed."""
         return int(self.columns.shape[1]) - 2
 
     @property
@@ -65,7 +67,10 @@ class Arranged:
         return correlation(self.residuals) if len(self.values) > 2 else float("nan")
 
     def without(self, dropped: Flags) -> "Arranged":
-        """Return the data without some rows; rows in the strata of the dropped rows are ranked again."""
+        """Return the data without the rows that are True in `dropped`, shape (n,).
+
+        Ranks depend on the other rows of a stratum, so the remaining rows of these strata are ranked again.
+        """
         kept = ~dropped
         strata, columns = self.strata[kept], self.columns[kept]
         values, bins = self.values[kept], self.bins[kept]
@@ -75,7 +80,10 @@ class Arranged:
         return Arranged(values, bins, columns, strata, self.clusters[kept], self.outcome[kept], self.squared)
 
     def unsampled(self, column: int) -> "Arranged":
-        """Return the data without one sample of the second quantity, and without rows that only it contained."""
+        """Return the data without one column of ``outcome`` (a sample, such as a template).
+
+        Rows that had a number only in this column are left out, and all rows are ranked again.
+        """
         others = np.delete(self.outcome, column, axis=1)
         seen = ~np.isnan(others).all(axis=1)
         strata, bins = self.strata[seen], self.bins[seen]
@@ -86,7 +94,11 @@ class Arranged:
         return Arranged(values, bins, columns, strata, self.clusters[seen], others[seen], self.squared)
 
     def attainable(self) -> float:
-        """Return the largest possible correlation of ranks with these ties: that of quantities that rise together."""
+        """Return the largest correlation (0 to 1) that ranks with these ties can have.
+
+        Ties differ between both quantities, so that even the same order of rows does not give a correlation of 1. The
+        largest value is that of the two columns of ranks, each sorted within strata.
+        """
         product = 0.0
         for stratum in np.unique(self.strata):
             mine = self.strata == stratum
@@ -104,7 +116,8 @@ def arranged(
 ) -> Arranged:
     """Return the complete rows of a rank relation, without rows that are alone in their stratum.
 
-    Raises UsageError if the shapes do not match.
+    The parameters are those of `rank_relation`. A row is complete if `first` and all controls are finite and at least
+    one column of `second` is known. Raises UsageError if the shapes do not match.
     """
     one, outcome = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     outcome = outcome[:, None] if outcome.ndim == 1 else outcome
@@ -118,6 +131,7 @@ def arranged(
         )
     seen = ~np.isnan(outcome).all(axis=1) & np.isfinite(one) & np.isfinite(held).all(axis=1)
     axes, groups = (np.unique(label[seen], return_inverse=True)[1] for label in labels)
+    # equal labels in different strata are different clusters
     groups = np.unique(np.stack([axes, groups]), axis=1, return_inverse=True)[1].reshape(-1)
     outcome = outcome[seen]
     outcome = outcome[:, ~np.isnan(outcome).all(axis=0)] if len(outcome) else outcome

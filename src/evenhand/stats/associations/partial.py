@@ -121,7 +121,10 @@ def bins_of(controls: Floats) -> Floats:
 
 
 def squares_fit(rows: int, controls: int) -> bool:
-    """Return True if there are enough rows to also remove the effect of the controls' squared ranks."""
+    """Return True if the effect of the controls' squared ranks can be removed too.
+
+    This needs `ROWS_PER_COLUMN` rows for each column, and each control has two columns (ranks and squared ranks).
+    """
     return rows >= 2 * controls * ROWS_PER_COLUMN
 
 
@@ -194,7 +197,7 @@ def partial_residuals(ranks: Floats) -> Floats:
 
 
 def varying(sizes: Floats, rows: int) -> Flags:
-    """Return True for singular values that are larger than rounding errors."""
+    """Return True for singular values (k,) of a matrix with this number of rows that exceed rounding errors."""
     return np.asarray(sizes > 1e-9 * np.sqrt(max(rows, 1)))
 
 

@@ -25,8 +25,11 @@ LARGEST_MISSED = 0.9
 LEAST_EFFECTIVE = 5.0
 """Smallest effective number of clusters. With fewer, the jackknife cannot estimate the standard error."""
 LEAST_TEMPLATES = 3
+"""Smallest number of templates that can be left out in turn, for the variance between templates."""
 LEAST_RELIABLE = 0.5
+"""Smallest reliability of the first quantity. With less, its ranks are mostly noise."""
 DRAWS = 1999
+"""Number of random sign patterns behind ``chance``."""
 TOO_FEW_TEMPLATES = (
     "There are only {} templates, which is too few to generalise to similar ones. Three are needed that can be left "
     "out in turn."
@@ -50,7 +53,10 @@ class RankRelation:
     chance: float
     """95% quantile of the absolute estimate if there is no correlation (signs of clusters flipped at random)."""
     minimum_detectable: float
-    """Correlation of the quantities without noise and ties that is detected with 80% power at `level`."""
+    """Smallest true correlation that is detected with 80% power at `level`.
+
+    It is the correlation that the two quantities would have if they were measured without noise and had no ties.
+    """
     rows: int
     clusters: int
     effective: float
@@ -161,7 +167,8 @@ def _related(data: Arranged, levels: tuple[float, float], reliability: float, se
     half = float(stdtrit(freedom, 0.975)) * error
     seen = math.tanh(float(noncentrality(np.array([freedom]), levels[1], POWER)[0]) * error)
     attainable = data.attainable()
-    # factor by which noise or ties reduce a correlation
+    # Noise in the first quantity reduces a correlation by the root of its reliability (Spearman 1904), and ties reduce
+    # it to at most `attainable`. The smaller factor converts a detectable correlation of ranks to a true one.
     drawn = max(1e-6, min(math.sqrt(reliability), attainable))
     return RankRelation(
         estimate=estimate,
@@ -220,12 +227,16 @@ def _too_coarse(seen: float, attainable: float, drawn: float) -> str | None:
 
 
 def _error(data: Arranged, z: float, effective: float) -> tuple[float, float] | None:
-    """Return the standard error on Fisher's scale and its degrees of freedom; None if there are too few templates."""
+    """Return the standard error on Fisher's scale and its degrees of freedom; None if there are too few templates.
+
+    `z` is the estimate on Fisher's scale, and `effective` the effective number of clusters.
+    """
     estimate = math.tanh(z)
     stretched = 1 / (1 - estimate**2) ** 2  # converts a variance of r to Fisher's scale
     without = [_otherwise(data.without(data.clusters == group), estimate) for group in range(data.groups)]
     between = stretched * _jackknifed(without)
     spare = len(data.values) - data.held - len(np.unique(data.strata)) - 2
+    # variance of a rank correlation of independent rows on Fisher's scale (Bonett & Wright 2000)
     independent = (1 + estimate**2 / 2) / max(1, spare)
     variance = max(between, independent)
     freedom = max(1.0, effective - 1)
@@ -249,13 +260,17 @@ def _otherwise(data: Arranged, estimate: float) -> float:
 
 
 def _jackknifed(without: Sequence[float]) -> float:
-    """Return the jackknife variance of an estimate, from its values without each part in turn."""
+    """Return the jackknife variance of an estimate, from its values with each cluster or template left out in turn."""
     found = np.array(without)
     return (len(found) - 1) / len(found) * float(np.square(found - found.mean()).sum())
 
 
 def _own_slopes(data: Arranged) -> float:
-    """Return the share (0 to 1) of the variance of slopes over templates that single cells do not explain."""
+    """Return the share (0 to 1) of the variance of slopes between templates that is due to the templates.
+
+    The slope of a template is a sum over clusters, so slopes also vary by the noise of single cells (a cluster in a
+    template). The jackknife over clusters contains this noise already.
+    """
     left = np.empty_like(data.outcome)
     for stratum in np.unique(data.strata):
         mine = data.strata == stratum

@@ -72,9 +72,9 @@ def smallest_shift(
     correlation : float
         Correlation of directions within a cluster, 0 to 0.9.
     decided : float
-        Share of outcomes that are not 0. It is increased if the shift requires it.
+        Share of outcomes that are not 0. A mean of m needs at least the share m, so larger shifts increase it.
     power : float
-        Power.
+        Power of the test, above level / 2.
     seed : int
         Random seed.
 
@@ -86,7 +86,7 @@ def smallest_shift(
     Raises
     ------
     UsageError
-        A value is out of range.
+        `level`, `correlation`, `decided` or `power` is not between 0 and 1, or the power is not above level / 2.
 
     Notes
     -----
@@ -114,7 +114,8 @@ def smallest_shift(
     def reached(shift: float) -> float:
         return _power(counts, signs, shift, level, correlation, decided, seed)
 
-    # the probit of power is nearly linear in the shift, so a few Newton-like steps suffice; otherwise bisect
+    # The normal quantile of the power is nearly linear in the shift, so a few steps along this line usually reach the
+    # requested power. If they do not, bisect.
     reach = float(-ndtri(level / 2))
     shift = _by_formula(counts.astype(np.float64), level, correlation, decided, power)
     for _ in range(4):

@@ -27,7 +27,7 @@ class ClusterFlip:
     high: float
     """Upper bound of the CI, which contains the means that the test does not reject; NaN without clusters."""
     p: float
-    """Two-sided p-value that the mean equals `null`; NaN without clusters."""
+    """Two-sided p-value of the hypothesis that the mean equals `null`; NaN without clusters."""
     clusters: int
     """Number of clusters with at least one outcome."""
     smallest_p: float
@@ -136,7 +136,11 @@ def sign_patterns(clusters: int, draws: int, seed: int) -> Floats:
 
 
 def _flipped_means(sums: Floats, counts: Floats, draws: int, seed: int) -> tuple[Floats, Floats]:
-    """Return for each pattern the smaller and the larger of two means: of its flipped and of its other clusters."""
+    """Return for each pattern the smaller and the larger of two means: of its flipped and of its other clusters.
+
+    A pattern's |sum| is at least as large as the observed one exactly for the nulls between these two means. They
+    therefore give p for any null, and the bounds of the CI are order statistics of them (Hartigan 1969).
+    """
     number = len(sums)
     both = np.column_stack([sums, counts])
     if number <= EXACT_UP_TO:
@@ -152,7 +156,8 @@ def _flipped_means(sums: Floats, counts: Floats, draws: int, seed: int) -> tuple
         moved = np.concatenate(parts)
     whole_sum, whole_count = sums.sum(), counts.sum()
     flipped, left = (whole_count - moved[:, 1]) / 2, (whole_count + moved[:, 1]) / 2
-    # flips all clusters or none: inside for every null
+    # A pattern that flips all clusters or none gives the observed |sum| for every null. It counts as "at least as
+    # extreme" for each of them, so its interval of means is unbounded.
     everything = np.minimum(flipped, left) <= 1e-9 * whole_count
     with np.errstate(divide="ignore", invalid="ignore"):
         one = (whole_sum - moved[:, 0]) / 2 / flipped
@@ -165,8 +170,14 @@ def _flipped_means(sums: Floats, counts: Floats, draws: int, seed: int) -> tuple
 def _limits_of_one_mean(
     mean: float, null: float, bounds: tuple[float, float], clusters: int, alpha: float
 ) -> tuple[float, float]:
-    """Return the CI if all clusters have the same mean, from the share of clusters that could still differ."""
-    alike = (alpha / 2) ** (1 / clusters)  # Clopper and Pearson's lower bound for k of k
+    """Return the CI if all clusters have the same mean.
+
+    Other clusters may still differ. At least the share `alike` of all clusters has this mean. The rest is assumed to
+    be as far away as possible: at the bound, or mirrored at the null.
+    """
+    alike = (alpha / 2) ** (
+        1 / clusters
+    )  # Clopper and Pearson's lower bound of a share, if k of k clusters agree
     towards_null = null + (mean - null) * (2 * alike - 1)
     if mean > null:
         return towards_null, mean + (1 - alike) * (bounds[1] - mean)

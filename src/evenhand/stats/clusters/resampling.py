@@ -25,7 +25,24 @@ def studentised_quantile(
     counts: Floats,
     level: float,
 ) -> Floats:
-    """Return the quantile of |resampled deviation| / its own standard error for each row (rows,)."""
+    """Return for each row the quantile of |resampled deviation| / its standard error in that resample, shape (rows,).
+
+    Parameters
+    ----------
+    deviations, totals : numpy.ndarray, shape (rows, clusters)
+        Sum of weight × (value - estimate), and sum of weights, in each cluster.
+    error, factor, present : numpy.ndarray, shape (rows,)
+        Standard error of the row's estimate, √(G / (G - 1)) for its G clusters, and G.
+    counts : numpy.ndarray, shape (resamples, clusters)
+        How often each cluster was drawn in each resample.
+    level : float
+        Level of the quantile.
+
+    Returns
+    -------
+    numpy.ndarray, shape (rows,)
+        Quantiles. Student's quantile if no resample can be used.
+    """
     mass = counts @ totals.T  # (resamples, rows)
     usable = mass > 0
     mass = np.where(usable, mass, 1.0)
@@ -49,7 +66,7 @@ def studentised_quantile(
 
 
 def resample_counts(groups: int, resamples: int, seed: np.random.SeedSequence) -> Floats:
-    """Return how often each cluster was drawn in each resample (resamples, clusters)."""
+    """Return how often each of `groups` clusters was drawn in each resample, shape (resamples, clusters)."""
     if groups == 0:
         return np.zeros((resamples, 0))
     drawn = np.random.default_rng(seed).integers(0, groups, size=(resamples, groups))
@@ -65,7 +82,11 @@ def resampled_variance(
     resamples: int,
     seed: np.random.SeedSequence,
 ) -> float:
-    """Return the bootstrap variance of a statistic over resampled clusters."""
+    """Return the bootstrap variance of a statistic over resampled clusters.
+
+    `numbers`, `mass` and `codes` have the shape (n,): values, their weights, and the code of each value's cluster. The
+    variance is multiplied by G / (G - 1) for G clusters, because that of a resample is too small by this factor.
+    """
     groups = int(codes.max()) + 1
     draws = np.empty(resamples)
     step = max(1, CELLS // max(groups, len(numbers)))
@@ -79,13 +100,17 @@ def resampled_variance(
 
 
 def linear_variance(numbers: Floats, mass: Floats, estimate: float, codes: Codes) -> float:
-    """Return the variance of a weighted mean with clustered observations (cluster-robust)."""
+    """Return the cluster-robust variance of the weighted mean `estimate`; arrays are as in `resampled_variance`."""
     scores = np.bincount(codes, weights=mass * (numbers - estimate))
     return float(cluster_t(scores, mass.sum()).standard_error) ** 2
 
 
 def cluster_ways(first: Codes, second: Codes | None) -> list[Codes]:
-    """Return the clusterings whose variances are combined: one, or both of two and their intersection."""
+    """Return the clusterings (n,) whose variances `combine_variances` combines.
+
+    These are `first`, or with a second clustering: `first`, `second`, and their intersection (equal codes if both
+    agree).
+    """
     if second is None:
         return [first]
     cells = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1]
@@ -104,7 +129,7 @@ def combine_variances(variances: list[float]) -> float:
 
 
 def point_estimate(numbers: Floats, mass: Floats, statistic: Literal["mean"] | Statistic) -> float:
-    """Return the weighted mean, or the value of another statistic, as a float."""
+    """Return the mean of `numbers` (n,) with the weights `mass` (n,), or the value of another statistic, as a float."""
     if statistic == "mean":
         return float(numbers @ mass / mass.sum())
     return float(np.asarray(statistic(numbers, mass[None, :])).ravel()[0])

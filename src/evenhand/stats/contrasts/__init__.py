@@ -1,6 +1,8 @@
 """Tests of descriptors against the others of their axis, with contrasts (pairs of templates) and nouns as samples.
 
-`moderated_shifts` and `pairwise_shifts` also accept differences of two models.
+A descriptor is a word or phrase that names a group, such as "old"; its axis is the characteristic, such as age. A
+contrast is a pair of opposite templates, such as "I love X." and "I hate X.". `moderated_shifts` and `pairwise_shifts`
+also accept differences of two models.
 """
 
 import lazy_loader

@@ -1,4 +1,7 @@
-"""Find two contrasts that are nearly the same: wordings to which all descriptors respond alike."""
+"""Find two contrasts (pairs of templates) that are nearly the same: descriptors have nearly the same numbers in both.
+
+Two such contrasts are not independent, so a test over contrasts counts the same information twice.
+"""
 
 import numpy as np
 from scipy.special import betainc

@@ -9,11 +9,15 @@ _EXACT_UP_TO = 13
 _DRAWN, _MOST_DRAWN = 4096, 1 << 17
 _TIE = 1e-10
 SKEWED_FREEDOM = 1.5
-"""Divisor of the degrees of freedom if the skewness cannot be averaged over descriptors."""
+"""Divisor of the degrees of freedom of a skewness-corrected t test.
+
+The skewness of a dozen contrasts is underestimated on average. The divisor makes up for this if the skewness cannot be
+averaged over descriptors, because one factor moves them all.
+"""
 
 
 def flips_reach(contrasts: int, level: float) -> bool:
-    """Return True if flips of this number of contrasts can give a p of half the level."""
+    """Return True if the smallest p of sign flips, 2^(1 - contrasts), is at most half of `level`."""
     return 2.0 ** (1 - contrasts) <= level / 2
 
 
@@ -32,6 +36,15 @@ def flip_contrasts(
         subtracted first.
     noise : numpy.ndarray, shape (descriptors,), optional
         Known noise variance of such a shift. Default: 0.
+    margin : float
+        Largest mean shift, in either direction, that counts as no difference.
+    seed : int
+        Random seed of sign patterns, which are drawn with more than 13 contrasts.
+
+    Returns
+    -------
+    float
+        p-value of all descriptors together.
 
     References
     ----------
@@ -46,7 +59,10 @@ def flip_contrasts(
 
 
 class Flips:
-    """Sign patterns for a number of contrasts, which can be used for several margins."""
+    """Sign patterns for a number of contrasts, drawn once and used for several margins.
+
+    `level` is the smallest significance level at which p is needed. It determines the number of random patterns.
+    """
 
     def __init__(self, contrasts: int, seed: int, level: float = 0.05) -> None:
         if contrasts <= _EXACT_UP_TO:
@@ -89,6 +105,8 @@ def _shares(statistic: Floats) -> Floats:
 def skewed_p(mean: Floats, error: Floats, freedom: Floats, by_contrast: Floats, margin: float) -> Floats:
     """Return p of each descriptor (d,) if its contrasts may be skewed: the larger p of t and skewness-corrected t.
 
+    `mean`, `error` and `freedom` (d,) are the mean shift over contrasts, its standard error and its degrees of freedom.
+    `by_contrast` (contrasts, d) are the shifts, for the skewness. The hypothesis is that the mean is within `margin`.
     The degrees of freedom of both are divided by 1.5, because the skewness of a dozen contrasts is underestimated on
     average. Source: Hall 1992 for the correction (after Johnson 1978).
 
@@ -102,7 +120,7 @@ def skewed_p(mean: Floats, error: Floats, freedom: Floats, by_contrast: Floats, 
     beyond = np.abs(mean) - margin
     distance = np.divide(beyond, error, out=np.zeros(len(mean)), where=error > 0)
     tilt = skew / (3 * root)
-    # Hall's cubic is monotonic in the distance; Johnson's two terms are not
+    # Hall's cubic has one distance for each p. Johnson's quadratic does not: it falls again at large distances.
     corrected = distance + tilt * distance**2 + tilt**2 * distance**3 / 3 + skew / (6 * root)
     least = np.where(error > 0, np.minimum(distance, corrected), np.inf)
     p = np.minimum(1.0, 2 * stdtr(freedom / SKEWED_FREEDOM, -least))
@@ -112,7 +130,7 @@ def skewed_p(mean: Floats, error: Floats, freedom: Floats, by_contrast: Floats, 
 def skewed_reach(freedom: Floats, by_contrast: Floats, level: float, side: int) -> Floats:
     """Return the number of standard errors (d,) beyond the margin at which `skewed_p` equals a level.
 
-    `side` is 1 for shifts above 0, and -1 for shifts below 0.
+    `freedom` and `by_contrast` are as in `skewed_p`. `side` is 1 for shifts above 0, and -1 for shifts below 0.
 
     >>> rows = np.array([[0.1], [0.2], [0.2], [0.3], [1.9], [0.1], [0.2]])
     >>> reach = skewed_reach(np.array([6.0]), rows, 0.05, -1)
@@ -132,7 +150,8 @@ def _skewness(by_contrast: Floats) -> tuple[Floats, Floats]:
     count = np.count_nonzero(~np.isnan(by_contrast), axis=0)
     away = by_contrast - mean_of_known(by_contrast, 0)
     second, third = (np.nansum(away**k, axis=0) / np.maximum(count, 1) for k in (2, 3))
-    # unbiased cumulants; their sign is that of a tail on the far side of the margin
+    # Ratio of unbiased cumulants (G1). The callers multiply it by the sign of the mean: it is then above 0 if the long
+    # tail points away from 0.
     correction = np.sqrt(count * (count - 1.0)) / np.maximum(count - 2.0, 1.0)
     skew = np.divide(third, second**1.5, out=np.zeros_like(third), where=second > 0) * correction
     return skew, np.sqrt(np.maximum(count, 1))

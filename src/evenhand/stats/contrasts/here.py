@@ -7,6 +7,7 @@ from evenhand.stats.cluster_means import ClusterMeans, t_inference
 from evenhand.stats.contrasts.layout import mean_squares, with_reference
 
 _PRIOR = 1.75
+"""Weight of the axis' mean variance, in nouns, as in `moderation.LEAST_WEIGHT`."""
 
 
 def shifts_here(values: Floats, *, own_nouns: bool, margin: float = 0.0) -> ClusterMeans:
@@ -21,17 +22,18 @@ def shifts_here(values: Floats, *, own_nouns: bool, margin: float = 0.0) -> Clus
     own_nouns : bool
         True if each contrast has its own nouns.
     margin : float
-        Smallest shift that counts, in nats.
+        Largest shift, in nats, that counts as no difference.
 
     Returns
     -------
     ClusterMeans, arrays of shape (descriptors,)
         Shifts (``estimate``) with 95% CI (``low``, ``high``) and two-sided ``p``. The interval is NaN if each contrast
-        has one noun. All are NaN for descriptors that are not compared.
+        has one noun. All are NaN for descriptors that are not compared (see `layout.with_reference`).
 
     Notes
     -----
-    Student's t. Variances between nouns are shrunken towards the mean of the axis, with the weight of 1.75 nouns.
+    The test is Student's t over nouns. The variance between nouns of each descriptor is shrunken towards the mean
+    variance of the axis, which has the weight of 1.75 nouns.
 
     >>> x = np.array([[[0.1, -0.2], [0.25, -0.1]], [[1.0, -1.1], [1.1, -1.0]]])
     >>> found = shifts_here(x, own_nouns=True)

@@ -20,7 +20,7 @@ _NOTHING = 1e-9
 _FEW_GAPS = 0.1
 _CONSTANT = "Its numbers do not vary between sentences, so they do not show how other sentences would differ."
 _APART = 4.0
-"""Median distances from the median beyond which a contrast is called far from the others."""
+"""A contrast is called far from the others if its distance from their median exceeds this many median distances."""
 LARGEST_SMALLEST = 3.0
 """Nats (a ratio of 20): if the minimum detectable shift is larger, the axis is not measurable."""
 
@@ -42,7 +42,7 @@ class Shifts:
     axis_p : float
         p of "no descriptor shifts by more than the margin".
     least_largest : float
-        Lower 95% bound of the largest shift of the axis. 0 if axis_p is above 0.05.
+        Lower 95% bound of the absolute size of the largest shift of the axis. 0 if axis_p is above 0.05.
     minimum_detectable : float
         Shift of a single descriptor that is detected with 80% power. If contrasts may be skewed and nothing was
         detected, it is that of the descriptor for which it is largest.
@@ -92,7 +92,7 @@ def moderated_shifts(
     own_nouns : bool
         True if each contrast has its own nouns; False if nouns are crossed with contrasts.
     margin : float
-        Smallest shift that counts, in nats.
+        Largest shift, in nats, that counts as no difference.
     level : float
         Significance level of the axis.
     seed : int
@@ -169,7 +169,7 @@ def moderated_shifts(
     limits: dict[str, Any] = {"margin": margin, "level": level}
     freedom = moderated.freedom / (SKEWED_FREEDOM if lopsided else 1.0)
     smallest = smallest_shift(moderated.variance, freedom, **limits)
-    # with a significant axis, descriptors are tested by their own t
+    # This applies only if the axis is not significant. If it is, each descriptor is tested by its own t.
     if lopsided and enough and whole > level:
         smallest = max(
             smallest,
@@ -193,6 +193,7 @@ def moderated_shifts(
             "20) is not expected. Use more sentence pairs."
         )
 
+    # the smallest largest shift that the test of the axis does not reject, by bisection
     least = 0.0
     if whole <= 0.05:
         least, above = margin, float(np.abs(squares.mean).max())
@@ -347,7 +348,10 @@ def _too_few(contrasts: int) -> str:
 
 
 def _disagreeing(rows: Floats) -> str:
-    """Return the sentence that sentence pairs give very different results, and how many are far from the others."""
+    """Return the obstacle if contrasts (sentence pairs) differ so much that nothing is detectable.
+
+    `rows` (contrasts, descriptors) are the shifts. The sentence states how many contrasts are far from the others.
+    """
     rows = np.nan_to_num(rows)
     away = rows - rows.mean(axis=0)
     along = rows @ np.linalg.svd(away, full_matrices=False)[2][0]

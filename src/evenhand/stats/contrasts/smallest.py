@@ -21,7 +21,10 @@ from evenhand.stats.power import POWER
 _NODES = 128
 _RESAMPLES = 200
 _SHARE = 0.94
-"""Share of resamples in which a shift must be significant to state 80% power; few contrasts estimate skewness badly."""
+"""Share of resamples in which a shift must be significant, so that it is significant in 80% of new data sets.
+
+Resamples of few contrasts show too little skewness.
+"""
 
 
 def smallest_shift(
@@ -43,17 +46,17 @@ def smallest_shift(
     power : float
         Power.
     margin : float
-        Smallest shift that counts, in nats.
+        Largest shift, in nats, that counts as no difference.
 
     Returns
     -------
     float
-        Shift in nats. NaN if nothing varies.
+        Shift in nats. NaN with fewer than two descriptors of known variance.
 
     Notes
     -----
-    Noncentral t. The descriptor must reach level / d, as in Simes' test. This is slightly stricter than
-    Benjamini-Hochberg.
+    The power is that of the noncentral t. The descriptor must reach level / d, as in Simes' test. This is slightly
+    stricter than Benjamini-Hochberg.
 
     >>> spread = np.full(16, 0.02)
     >>> few, more = (smallest_shift(spread, np.full(16, f)) for f in (5.0, 12.0))
@@ -169,7 +172,7 @@ def planned_shift(
     own_nouns : bool
         True if each contrast has its own nouns; False if nouns are crossed with contrasts.
     margin : float
-        Smallest shift that counts, in nats.
+        Largest shift, in nats, that counts as no difference.
     level : float
         Significance level of the axis.
 

@@ -35,7 +35,8 @@ class Spread:
 class SpreadChange:
     """Change of the variance of shifts between two models, with 95% CI, two-sided p and both SDs.
 
-    ``smallest`` is the smallest decrease of the SD that is probably detected. It is NaN if none is.
+    ``before`` and ``after`` are the SDs. ``change`` is the variance after minus that before, with ``low`` and ``high``.
+    ``smallest`` is the minimum detectable decrease of the SD (80% power). It is NaN if no decrease is detectable.
     """
 
     change: float
@@ -77,7 +78,7 @@ def shift_spread(values: Floats, *, own_nouns: bool) -> Spread:
     error, freedom = _error(by_contrast, by_noun)
     if not error > 0:
         return Spread(_root(estimate), float("nan"), float("nan"), estimate, error, freedom)
-    # a variance cannot be negative; above 0, the interval keeps at least its usual width
+    # A variance cannot be negative. If its estimate is, the upper bound is that of an estimate of 0.
     low, high = _limits(estimate, error, freedom)[0], _limits(max(estimate, 0.0), error, freedom)[1]
     return Spread(_root(estimate), _root(low), _root(high), estimate, error, freedom)
 
@@ -141,7 +142,7 @@ def least_spread(largest: float, descriptors: int) -> float:
 
 
 def _jackknifed(values: Floats, *, own_nouns: bool) -> tuple[float, Floats, Floats]:
-    """Return the variance of shifts, and its values without each contrast and without each noun."""
+    """Return the variance of shifts, and its values with each contrast and (if crossed) each noun left out in turn."""
     deviations, compared = with_reference(values)
     number = int(compared.sum())
     if number < 2:
@@ -169,7 +170,12 @@ def _jackknifed(values: Floats, *, own_nouns: bool) -> tuple[float, Floats, Floa
 
 
 def _products(x: Floats, known: Floats, own_nouns: bool) -> float:
-    """Return the sum over descriptors of the mean product of two cells with different contrasts and (crossed) nouns."""
+    """Return the sum over descriptors of the mean product of two cells with different contrasts and (crossed) nouns.
+
+    `x` (contrasts, nouns, descriptors) is 0 where a cell is missing, and `known` is 1 where it is not. The sum over
+    pairs of cells is computed by inclusion and exclusion: all pairs, minus those that share a contrast, minus those
+    that share a noun, plus the cells themselves, which were subtracted twice.
+    """
 
     def sums(table: Floats, square: Floats) -> Floats:
         whole = table.sum(axis=(0, 1)) ** 2 - (table.sum(axis=1) ** 2).sum(axis=0)
@@ -188,7 +194,7 @@ def _products(x: Floats, known: Floats, own_nouns: bool) -> float:
 def _error(by_contrast: Floats, by_noun: Floats) -> tuple[float, float]:
     """Return the jackknife standard error and its degrees of freedom (Satterthwaite's if nouns are a sample too)."""
     parts = [part for part in (by_contrast, by_noun) if len(part)]
-    # with two crossed nouns, no product remains if one is left out, so the error is NaN
+    # If one of two crossed nouns is left out, no two cells with different nouns remain. The error is then NaN.
     if not len(by_contrast) or any(np.isnan(part).any() or len(part) < 2 for part in parts):
         return float("nan"), float("nan")
     variances = [(len(p) - 1) / len(p) * float(((p - p.mean()) ** 2).sum()) for p in parts]

@@ -83,7 +83,7 @@ def crossed_outcome(values: npt.ArrayLike) -> CrossedOutcome:
     means = by_first.mean(axis=1)
     rest = centred - by_first[:, :, None] - by_second[:, None, :] + means[:, None, None]
     full = (groups - 1) * (first - 1) * (second - 1)
-    # a cell without any group also loses the parameter of its mean
+    # A missing cell costs one degree of freedom. If no group has it, its mean is not estimated, which gives one back.
     free = full - absent + int((~known).all(axis=0).sum())
     of_first = float(np.square(by_first - means[:, None]).sum())
     of_second = float(np.square(by_second - means[:, None]).sum())
@@ -193,7 +193,7 @@ def _freedom(outcomes: Sequence[CrossedOutcome]) -> float:
         np.stack([getattr(o, "by_first" if first > 1 else "by_second")[:, level] for o in outcomes], axis=1)
         for level in range(first if first > 1 else outcomes[0].by_second.shape[1])
     ]
-    # the smaller of the two products has the same sum of squares
+    # X X' and X' X have the same sum of squares, so use the smaller one
     wide = len(outcomes) > groups
     grams = [picture @ picture.T if wide else picture.T @ picture for picture in pictures]
     if wide:  # the sum over pairs of levels of <C_t, C_u> is |X_t X_u'|^2, computed from the matrices X
@@ -219,9 +219,11 @@ def _noise(
         return of_first, (first - 1) * freedom
     if first == 1:
         return of_second, (second - 1) * freedom
+    # Both components contain the residual, so it is subtracted once. The interactions cannot be negative.
     noise = of_first + of_second - residual
     if noise <= residual:
         return residual, left
+    # Satterthwaite 1946
     doubt = (
         of_first**2 / ((first - 1) * freedom) + of_second**2 / ((second - 1) * freedom) + residual**2 / left
     )

@@ -1,7 +1,8 @@
 """Test which cells of a table of two group columns depart from additive log-odds.
 
-A cell that departs also shifts the fit of its neighbours. Naming all significant cells at once would therefore name
-cells without a departure. The most extreme cell is named first, gets its own parameter, and the rest is tested again.
+A cell that departs also shifts the fit of its neighbours. Reporting all significant cells at once would therefore
+report cells without a departure. Here, the most extreme cell is reported first and gets its own parameter. The other
+cells are then tested again.
 """
 
 from dataclasses import dataclass
@@ -31,14 +32,16 @@ class Departures:
     expected : numpy.ndarray
         Rate that the other cells predict. NaN if it cannot be predicted.
     excess, low, high, p : numpy.ndarray
-        Rate minus ``expected``, with 95% CI and p. The cells that are not named share one simultaneous test.
+        Rate minus ``expected``, with 95% CI and p. p and CI of the cells that do not depart significantly are
+        simultaneous (valid for all of these cells together).
     named : numpy.ndarray of bool
-        Cells that depart significantly. They are tested in steps, each against a fit without the cells named before.
+        True for cells that depart significantly. They are tested in steps, each against a fit in which the cells found
+        before have their own parameters.
     smallest : numpy.ndarray
         True excess that is detected with 80% power.
     mirror : numpy.ndarray of int
-        Another cell that necessarily departs by the same amount in the other direction; -1 if there is none. Neither is
-        named, because the data cannot show which of the two differs.
+        Another cell that necessarily departs by the same amount in the other direction; -1 if there is none. ``named``
+        is False for both, because the data cannot show which of the two differs.
     axis_p, axis_low, axis_high : float
         p of "no cell departs", and the CI of the cell that departs most (``most``).
     """
@@ -157,9 +160,10 @@ def _share(drawn: Floats, observed: float) -> float:
 
 
 def _quantile(drawn: Floats, level: float, cells: int) -> float:
-    """Return the |z| that is exceeded with probability `level`.
+    """Return the |z| that is exceeded with probability `level`, from permuted values `drawn`.
 
-    Beyond the reach of the permutations, the quantile is extrapolated with the normal distribution.
+    A quantile that fewer than 20 permuted values exceed is imprecise. It is extrapolated from the one that 20 exceed,
+    by the ratio of normal quantiles for the largest of `cells` values.
     """
     seen = max(level, min(_ENOUGH / len(drawn), 0.5))
     there = float(np.quantile(drawn, 1 - seen, method="higher"))
@@ -167,7 +171,7 @@ def _quantile(drawn: Floats, level: float, cells: int) -> float:
 
 
 def _agreeing(width: float, size: float, p: float) -> float:
-    """Return the half-width adjusted so that the interval excludes 0 exactly if p is at most 0.05."""
+    """Return the half-width of an interval around |z| = `size`, adjusted so that it excludes 0 exactly if p <= 0.05."""
     return min(width, 0.999 * size) if p <= _LEVEL else max(width, 1.001 * size)
 
 
@@ -180,7 +184,7 @@ class _Fit:
     means, rate, sizes : numpy.ndarray
         Observed means, fitted rates and numbers of units.
     stays : numpy.ndarray, shape (cells, cells)
-        Share of each cell's noise that remains in each residual.
+        Residual maker of the weighted fit: the part of the noise of each cell (column) in each residual (row).
     free : numpy.ndarray of bool
         False for cells that the model always fits.
     excess, error, z : numpy.ndarray

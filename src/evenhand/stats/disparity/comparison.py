@@ -38,7 +38,11 @@ from evenhand.stats.multiplicity import simes
 
 _MANY, _CELLS, _FEW = 6_000, 60_000_000, 5
 _UNEVEN_LEVEL = 0.05
-_CROSSED = 0.9  # share of (prompt, group) pairs with one unit, from which all groups count as asked alike
+_CROSSED = 0.9
+"""Smallest share of combinations of prompt and group with exactly one unit, for a design with crossed prompts.
+
+In such a design, every prompt is asked about every group, so differences between prompts cancel.
+"""
 _SKEWED_LEVEL, _SKEWED = 0.2, 0.12
 SKEWED = (
     "The scores are too skewed, and their variances too unequal, to compare means with so few {unit}s. Compare their "
@@ -55,7 +59,7 @@ class Comparison:
     Attributes
     ----------
     places : numpy.ndarray of int
-        Codes of the groups with units.
+        Codes of the groups with units, in the numbering of the argument `units`.
     units, limits : Units, GroupLimits
         The units of these groups, and the confidence intervals on which differences are based (within strata).
     rates, low, high : numpy.ndarray
@@ -265,7 +269,9 @@ def _smallest(
     crossed = paired >= (_CROSSED if units.shares else 1.0)
     scatter = None if limits.shares else float(np.mean(limits.spread))
     common = common_clustering(units, phi) if crossed else 0.0
-    if common:  # few prompts show the variance poorly: what to expect of it (inverse chi-square)
+    if common:
+        # Few prompts estimate the variance poorly. Its expectation, given the estimate, is larger by df / (df - 2)
+        # (inverse chi-square).
         phi = min(phi * min(units.freedom / max(units.freedom - 2, 1), 2.0), 1.0)
     supports, cautious = limits.supports, coins or limits.cautious
     correlation = None if supports is None else supports.correlation

@@ -24,11 +24,16 @@ from evenhand.stats.power import POWER
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Counts of a classifier's errors on human-labelled texts, for each group (groups,).
+    """Counts of a classifier's verdicts on human-labelled texts. Arrays have the shape (groups,).
 
-    They are false positives among harmless texts, and true positives among harmful texts. NaN if a group has no
-    labelled texts. ``shared`` marks groups that use the counts of one labelled set, so that their errors are
-    correlated.
+    Attributes
+    ----------
+    false_alarms, harmless : numpy.ndarray
+        Number of false positives, and number of harmless texts. NaN if a group has no labelled texts.
+    hits, harmful : numpy.ndarray
+        Number of true positives, and number of harmful texts. NaN if a group has no labelled texts.
+    shared : numpy.ndarray of bool
+        True for groups that all use the counts of one labelled set, so that their errors are correlated.
     """
 
     false_alarms: Floats
@@ -38,7 +43,7 @@ class LabelCounts:
     shared: Flags
 
     def of(self, places: Indices) -> "LabelCounts":
-        """Return the counts of some groups."""
+        """Return the counts of the groups at these positions."""
         return LabelCounts(
             self.false_alarms[places],
             self.harmless[places],
@@ -58,7 +63,10 @@ class LabelCounts:
         return np.asarray((self.hits + 0.5) / (self.harmful + 1))
 
     def usable(self) -> Flags:
-        """Return True for groups on whose texts the classifier is significantly better than chance."""
+        """Return True for groups on whose texts the classifier is better than chance (groups,).
+
+        The lower 95% bound of its true-positive rate must be above the upper 95% bound of its false-positive rate.
+        """
         hit_low, _ = wilson(self.hit_rate, self.harmful + 1, np.full(1, Z))
         _, alarm_high = wilson(self.alarm_rate, self.harmless + 1, np.full(1, Z))
         with np.errstate(invalid="ignore"):

@@ -25,7 +25,7 @@ from evenhand.stats.disparity.tails import (
 from evenhand.stats.disparity.units import Units, exchangeable
 
 FIRST, MOST = 199, 9_999
-"""First and largest number of permutations: verdicts on many axes need p far below 1 / 200."""
+"""First and largest number of permutations. With many axes, each is tested at a level far below 1 / 200."""
 ENOUGH = 20
 """Number of permutations as extreme as the observed one that ends the test, because p is then precise enough."""
 _CELLS = 1 << 22
@@ -49,8 +49,12 @@ class Deals:
         Equal codes for contrasts that are exchangeable (equal numbers of units).
     exact : bool
         True if these are all possible deals, so that p is exact.
-    units, form, least
-        The units, the closed form of the tails beyond all deals, and the smallest p that it gives.
+    units : Units
+        The units.
+    form : ClosedForm
+        Moments from which tails beyond all deals are computed.
+    least : numpy.ndarray, shape (contrasts,)
+        Smallest p that these tails may have.
     """
 
     z: Floats
@@ -81,7 +85,7 @@ class Deals:
         """Return the two-sided p-value of each contrast.
 
         It is the share of absolute z values that are as large, over all deals and exchangeable contrasts. If no deal
-        has such a value, it is the tail in closed form, if that is smaller.
+        has such a value, it is that share or the closed-form tail, whichever is smaller.
         """
         size = np.abs(self.z)
         result = np.full(size.shape[1], np.nan)
@@ -115,7 +119,7 @@ class Deals:
 
     @cached_property
     def _ranks(self) -> tuple[Floats, Floats, Floats]:
-        """Return for every row the p of the spread, the p of the largest |z|, and the smaller of both."""
+        """Return for every row the p of the sum of squares, the p of the largest |z|, and the smaller of both."""
         largest = np.abs(self.z).max(axis=1)
         spread_p, largest_p = (self._shares(values) for values in (self.spread, largest))
         return spread_p, largest_p, np.minimum(spread_p, largest_p)
@@ -152,8 +156,9 @@ class Deals:
 
     @property
     def _spread_beyond(self) -> float:
-        """Return p of the spread. If no permutation reached it, p is the closed form, unless rare events lengthen the
-        tail.
+        """Return p of the sum of squares (``spread``), in closed form if no permutation reached it.
+
+        The closed form is too small if rare events lengthen the tail, so p then stays that of the permutations.
         """
         largest, seen = float(self.spread[1:].max()), min(ENOUGH / self.count, 0.5)
         if not largest < min(self.spread[0], np.inf) or self.least.min() == 1 or self._squares.uneven:
@@ -185,7 +190,7 @@ class Deals:
         return float(allowed[-1]) if allowed.size else 0.0
 
     def quantile(self, share: float) -> Floats:
-        """Return the quantile of the absolute z over deals, for each contrast (contrasts,)."""
+        """Return the absolute z that the share 1 - `share` of deals exceeds, for each contrast (contrasts,)."""
         size = np.abs(self.z)
         result = np.full(size.shape[1], np.nan)
         for number in np.unique(self.classes):
@@ -329,6 +334,6 @@ def _joined(
 ) -> tuple[Floats, Floats, Floats | None]:
     z, spread = (np.concatenate([part[i] for part in parts]) for i in range(2))
     known = [part[2] for part in parts if part[2] is not None]
-    if default:  # back to the column order of the table
+    if default:  # the layout sorts groups; restore the order of their codes
         z = z[:, table.back]
     return z, spread, np.concatenate(known) if known else None

@@ -34,11 +34,11 @@ class Differences:
         return np.asarray((self.low > 0) | (self.high < 0))
 
     def only(self, which: Flags) -> "Differences":
-        """Return those of some contrasts."""
+        """Return the differences of the contrasts that are True in `which`."""
         return Differences(self.estimate[which], self.low[which], self.high[which], self.p[which])
 
     def replaced(self, which: Flags, by: "Differences") -> "Differences":
-        """Return all of them, those of some contrasts replaced."""
+        """Return all differences, with those that are True in `which` replaced by the differences `by`."""
         parts = []
         for name in ("estimate", "low", "high", "p"):
             values = np.array(getattr(self, name))
@@ -94,6 +94,8 @@ def calibrated_differences(
     low, high = estimate - low_width[at_z], estimate + high_width[at_z]
     p = np.maximum(test.p, mover_p)
     normal = test.normal
+    # The bound that faces 0 is taken at a larger quantile if the permutation p is larger than that of the interval, so
+    # that both agree. If the permutation p is above .32 (normal < 1), it is moved just beyond 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         stretch = np.where(normal < 1, np.maximum(Z, 1.001 * reached), Z * np.maximum(1, reached / normal))
     half = np.array([np.interp(z, GRID, column) for z, column in zip(stretch, facing.T, strict=True)])
@@ -114,13 +116,15 @@ def calibrated_differences(
 def _with_supports(
     limits: GroupLimits, contrasts: Floats, widths: tuple[Floats, Floats], normal: Floats
 ) -> Differences:
-    """Return differences whose intervals combine those for equal variances of prompts with the supports, weighted by
-    caution.
+    """Return differences with intervals between two kinds: for equal and for unequal variances of prompts.
+
+    The intervals for unequal variances are those of `limits.supports`. Their weight is the largest caution of the
+    groups in a contrast (see `Supports.caution`).
 
     Parameters
     ----------
     widths : tuple of numpy.ndarray, each of shape (grid, contrasts)
-        Distances of the bounds from the estimates under equal variances.
+        Distances of the lower and upper bounds from the estimates under equal variances.
     normal : numpy.ndarray, shape (contrasts,)
         Normal quantile of another test of the same contrasts. The bound that faces 0 is moved outwards to agree with
         it.
@@ -230,7 +234,10 @@ def _widths(means: Floats, contrasts: Floats, at: LimitsAt, grid: Floats) -> tup
 
 
 def _crossing(widths: Floats, target: Floats) -> Floats:
-    """Return the quantile at which each width reaches its target (contrasts,), interpolated; the last if none does."""
+    """Return the normal quantile of `GRID` at which each width reaches its target (contrasts,), by interpolation.
+
+    `widths` has the shape (grid, contrasts). If no width reaches the target, it is the largest quantile.
+    """
     place = np.clip((widths < target[None, :]).sum(axis=0), 1, len(GRID) - 1)
     columns = np.arange(widths.shape[1])
     before, after = widths[place - 1, columns], widths[place, columns]

@@ -23,7 +23,9 @@ from evenhand.stats.power import POWER
 
 POWER_Z = float(ndtri(POWER))
 _UNEQUAL = 4.0
-_NEGLIGIBLE = 0.03  # caution below which the supports' minimum detectable effect is not computed
+_NEGLIGIBLE = (
+    0.03  # with less caution, unequal variances of prompts have no effect on the minimum detectable effect
+)
 MIN_P_SHARE = 0.74
 """Level of each of two statistics, relative to that of the smaller p of both: .037 for .05."""
 
@@ -32,14 +34,26 @@ MIN_P_SHARE = 0.74
 class Design:
     """Sample sizes and variances on which minimum detectable effects depend.
 
-    `sizes` are the numbers of units (such as prompts) of the groups. `base` is the rate of the other groups, for each
-    group or for all. `phi` is the variance of a unit divided by that of one Bernoulli trial. `variance` is the variance
-    of a unit if outcomes are numbers (None for rates). `samples` is the number of responses per unit. `crossed` is True
-    if most units of a group share their stratum with one unit of every other group. `cautious` is as in `GroupLimits`.
-    `common` is the variance of the rates of prompts that are asked about every group, divided by that of one Bernoulli
-    trial. The difference of two groups then varies between prompts (see `rates_of_prompts`).
-    `correlation` is that of the responses to a prompt (ICC) if the test allows for unequal variances of prompts
-    (`Supports`), otherwise None.
+    Attributes
+    ----------
+    sizes, base : numpy.ndarray, shape (groups,)
+        Number of units (such as prompts) of each group, and mean rate of the other groups.
+    phi : float
+        Variance of a unit divided by that of one Bernoulli trial.
+    variance : float or None
+        Variance of a unit if outcomes are numbers. None for rates.
+    samples : int
+        Number of responses per unit.
+    crossed : bool
+        True if most units of a group share their stratum with one unit of every other group.
+    cautious : bool
+        As in `GroupLimits`.
+    common : float
+        Variance of the rates of prompts that are asked about every group, divided by that of one Bernoulli trial. The
+        difference of two groups then varies between prompts (see `rates_of_prompts`).
+    correlation : float or None
+        Correlation of the responses to a prompt (ICC), if the test allows for unequal variances of prompts
+        (`Supports`).
     """
 
     sizes: Floats
@@ -65,7 +79,7 @@ class Design:
 
 
 def group_level(level: float, groups: int) -> float:
-    """Return the level at which one of several groups must be significant to be named at `level` of the axis.
+    """Return the level at which one of several groups must be significant to be reported, if the axis has `level`.
 
     With two groups, the group and the axis are the same test.
 
@@ -83,7 +97,8 @@ def critical_z(test: Deals | Approximation, level: float, skewness: Floats, free
     result = closed.copy()
     for number in np.unique(test.classes):
         members = test.classes == number
-        # the quantile that is exceeded by 20 permuted values
+        # Quantiles that fewer than 20 permuted values exceed are imprecise: scale the closed form instead, by the ratio
+        # at the quantile that 20 exceed.
         seen = max(level, min(20.0 / (test.count * np.count_nonzero(members)), 0.5))
         dealt = test.quantile(1 - seen)[members]
         there = critical_value(seen, skewness[members], int(freedom))
@@ -119,7 +134,8 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
     >>> round(100 * float(found[0]), 2)
     12.93
     """
-    # an excess over a rate is a deficit of its complement; use the direction with the larger effect
+    # A difference below a rate is one above its complement. The direction towards one half has the larger variance and
+    # therefore the larger minimum detectable effect, so compute that one.
     base = (
         np.minimum(design.base, 1 - design.base)[:, None] if design.variance is None else design.base[:, None]
     )
@@ -193,7 +209,8 @@ def _bound(rate: Floats, n: Floats, z: float, side: int) -> Floats:
 def smallest_spread(design: Design, level: float) -> float:
     """Return the SD of group rates that is detected with 80% power, half of the groups above and half below the mean.
 
-    NaN if none is. It is the power of an analysis of variance at the level that the spread has next to the largest z.
+    NaN if none is. The power is that of an analysis of variance (noncentral F). Its level is `MIN_P_SHARE` of that of
+    the axis, because the axis is tested by the smaller p of two statistics.
     """
     groups = len(design.sizes)
     if groups < 2:
@@ -217,7 +234,8 @@ def smallest_spread(design: Design, level: float) -> float:
         spread = float(np.std(rates, ddof=1))
         if not design.common:
             return power_of_f(signal / max(noise, 1e-12), between, within, bound), spread
-        # the difference varies between prompts: the prompts that were drawn show more of it, or less, and vary more
+        # The difference varies between prompts. The sampled prompts may therefore show a larger or smaller difference
+        # (average the power over it, by quadrature), and their differences have a larger variance.
         shown = d + nodes * np.sqrt(design.varies(np.array(d), base, both=True) / 4 / design.sizes.mean())
         varies = design.varies(np.abs(shown), base, both=True) / 4 * groups / (groups - 1)
         signals = signal * np.square(shown / d) / np.maximum(noise + varies, 1e-12)
@@ -244,7 +262,7 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     base = 0.0
     if design.variance is None:
         base = float(np.mean(design.base))
-        # near one half, use it: the effect there is the largest of both directions
+        # At a rate that may be one half, given its sampling error, use one half: its effects are largest.
         base = min(base, 1 - base) if abs(base - 0.5) > 0.5 / np.sqrt(sizes.sum()) else 0.5
     drawn = _simulated_design(design, level)
     if sizes.sum() <= FEW_UNITS and groups > 1:
@@ -270,7 +288,9 @@ def _simulated_design(design: Design, level: float) -> Drawn:
     """Return the design of simulated data sets, with rounded numbers so that results can be reused."""
     groups, sizes = len(design.sizes), design.sizes
     several = 0 if design.variance is not None else design.samples
-    steps = 100 if design.common else 20  # within crossed prompts little varies
+    steps = (
+        100 if design.common else 20
+    )  # phi is small if differences between prompts cancel, so round it less
     phi = max(round(steps * design.phi) / steps, float(f"{min(design.phi, 0.05):.1g}"), 1e-4)
     counts = tuple(int(size) for size in (np.full(groups, round(sizes.mean())) if design.crossed else sizes))
     return Drawn(counts, several, design.crossed, phi, level, design.cautious, design.common)
@@ -279,7 +299,10 @@ def _simulated_design(design: Design, level: float) -> Drawn:
 def cautious_effects(
     found: tuple[Floats, float], sizes: Floats, base: float, correlation: float, inverse: float, level: float
 ) -> tuple[Floats, float]:
-    """Return the minimum detectable effects if the variances of prompts may be unequal: a mixture weighted by caution.
+    """Return the minimum detectable effects if the variances of prompts may be unequal.
+
+    They are weighted means of those under equal variances and those of `Supports`. The weight is the caution, as in the
+    test.
 
     Parameters
     ----------

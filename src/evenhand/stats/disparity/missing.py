@@ -179,7 +179,9 @@ def _variance_of_unit(error: Floats, units: Floats) -> float:
 
 
 def excess_missing(absent: Floats, base: float | None = None) -> Floats:
-    """Return how much more each group lacks than the group that lacks fewest, relative to that group's present share.
+    """Return the excess of each group's missing share over the smallest one, divided by 1 - the smallest one (groups,).
+
+    `absent` (groups,) are the missing shares. With `base`, the divisor is 1 - `base`.
 
     >>> excess_missing(np.array([0.6, 0.5, 0.5])).round(3).tolist()
     [0.2, 0.0, 0.0]
@@ -189,7 +191,7 @@ def excess_missing(absent: Floats, base: float | None = None) -> Floats:
 
 
 def tail_mean(values: Floats, share: float) -> float:
-    """Return the mean of the highest `share` of sorted values, of at least the highest one.
+    """Return the mean of the highest `share` (0 to 1) of values in ascending order, or of at least the highest one.
 
     >>> tail_mean(np.arange(10.0), 0.25), tail_mean(np.arange(10.0), 0.01)
     (8.2, 9.0)
@@ -256,7 +258,8 @@ def explained_by_excess(
     contrasts : numpy.ndarray, shape (contrasts, groups)
         Weights of the groups' means.
     kinds : sequence of MissingExcess
-        Excess of missing outcomes. There are several if outcomes are missing in ways that have different bounds.
+        Excess of missing outcomes. There are several if outcomes are missing for reasons that have different bounds,
+        such as the first or the second response of a pair.
     """
     result = np.zeros(len(sure), dtype=bool)
     for number in np.flatnonzero(~np.isnan(sure)):
@@ -286,6 +289,8 @@ def spread_explained_by_excess(means: Floats, low: float, kinds: Sequence[Missin
         Means of the groups.
     low : float
         Lower bound of the standard deviation between groups.
+    kinds : sequence of MissingExcess
+        As in `explained_by_excess`.
     """
     above = means > means.mean()
     towards = sum(

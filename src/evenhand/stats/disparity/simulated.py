@@ -22,11 +22,10 @@ FEW_OF_AXIS = 300
 """Number of units of an axis up to which its minimum detectable spread is simulated."""
 _SETS, _VALUES, _SIZES = 200, 500_000, 2
 _ALPHA = 0.05
-_REACHED, _NEAR = (
-    2.0,
-    0.25,
-)  # quantile that a test must reach, and distance from that of 80% at which the search ends
-_ROWS, _LEAST_SETS = 720, 64  # groups of all data sets of an axis whose prompts have several responses
+_REACHED, _NEAR = 2.0, 0.25
+"""Normal quantile that a test must reach, and distance from the quantile of 80% power at which the search ends."""
+_ROWS, _LEAST_SETS = 720, 64
+"""Number of groups in all simulated data sets together if prompts have several responses, and fewest data sets."""
 
 
 def simulated_differences(drawn: Drawn, base: float, start: Floats) -> Floats:
@@ -93,7 +92,9 @@ def _spread_needed(drawn: Drawn, base: float, guess: float) -> float:
         return np.maximum(base + d * signs, 0) if drawn.samples else d * signs
 
     start = guess / float(np.std(signs, ddof=1)) if guess > 0 else room / 1.6
-    if drawn.samples and start > base:  # the lower groups are at 0
+    if (
+        drawn.samples and start > base
+    ):  # the lower groups cannot be below 0, so the higher ones must be higher
         start = min(2 * start - base, room)
     found = _solved_by_probit(lambda d: _power_of_axis(drawn, means(d)), start, room)
     return float(np.std(means(found), ddof=1))

@@ -1,4 +1,4 @@
-"""Compute what minimum detectable effects need: changes of one group, power of F tests, critical z before a run."""
+"""Parts of minimum detectable effects: the change of one group, the power of F tests, and the critical z of a plan."""
 
 from math import inf, sqrt
 
@@ -26,8 +26,21 @@ def smallest_change(
 ) -> float:
     """Return the change d with d = z SE(d) + 0.84 SD(d); infinite if no possible change is large enough.
 
-    The variance of a share depends on the share, so both terms depend on d. `variance` has the variances of scaled
-    residuals for paired and for independent responses: the variance that a change adds is not shared by both models.
+    0.84 is the normal quantile of 80% power. The variance of a share depends on the share, so both terms depend on d.
+
+    Parameters
+    ----------
+    z : float
+        Number of standard errors that the test requires.
+    variance : tuple of float
+        Variances of scaled residuals, for paired and for independent responses. The variance that a change adds is not
+        shared by both models, so it counts as independent.
+    others : float
+        Squared standard error of the mean of the other groups.
+    units, scale : float
+        Number of units of the group, and the expected SD of the change of one unit.
+    rates : tuple of float, or None
+        Rate of the group before, and rate after the mean change of all groups. None if outcomes are not shares.
     """
     power = float(ndtri(POWER))
     if rates is None:
@@ -57,8 +70,9 @@ def smallest_change(
 def power_of_f(signal: float, between: float, within: float, critical: float) -> float:
     """Return the probability that a noncentral F exceeds the critical value, for any noncentrality.
 
-    For large noncentralities, the numerator is approximated as the cube of a normal variable (Abdel-Aty 1954), averaged
-    over quantiles of the denominator.
+    `signal` is the noncentrality, and `between` and `within` are the degrees of freedom. For large noncentralities, the
+    numerator is approximated as the cube of a normal variable (Abdel-Aty 1954), averaged over quantiles of the
+    denominator.
 
     >>> [round(power_of_f(signal, 1.0, 8.0, 5.32), 2) for signal in (0.0, 10.0, 2467.1, 1e9)]
     [0.05, 0.79, 1.0, 1.0]
@@ -74,7 +88,7 @@ def power_of_f(signal: float, between: float, within: float, critical: float) ->
 
 
 def signal_found(between: float, within: float, level: float) -> float:
-    """Return the noncentrality that an F test at `level` detects with 80% power.
+    """Return the noncentrality that an F test (degrees of freedom `between` and `within`) detects with 80% power.
 
     >>> round(signal_found(1.0, 1e6, 0.05), 2)
     7.85
@@ -89,7 +103,10 @@ def signal_found(between: float, within: float, level: float) -> float:
 
 
 def planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int = 0) -> Floats:
-    """Return the |z| that is exceeded with probability `level` in simulations without differences, for each group."""
+    """Return the |z| that is exceeded with probability `level` in simulations without differences (groups,).
+
+    `sizes` (groups,) are the numbers of prompts, `base` the assumed rate and `samples` the responses per prompt.
+    """
     generator = np.random.default_rng(seed)
     base = float(np.clip(base, 1e-4, 1 - 1e-4))
     total, groups = int(sizes.sum()), len(sizes)

@@ -102,6 +102,11 @@ def _noise(limits: GroupLimits, means: Floats) -> Floats:
 def _inverted(
     observed: float, noise: Floats, means: Floats, freedom: int, bound: float | None
 ) -> tuple[float, float]:
+    """Return the bounds of the true SD for which the observed variance of means is not extreme, on a grid of SDs.
+
+    `noise` (groups,) are the squared standard errors of the means, and `bound` is the width of the range of values (1
+    for rates). The formulas are those of `spread_limits.limits_of_spread`.
+    """
     groups = len(means)
     mean = float(noise.mean())
     squares = np.square(means - means.mean())
@@ -116,6 +121,7 @@ def _inverted(
         ends = []
         for side, (first, last) in enumerate((lows, highs)):
             grid = np.linspace(first, last, 201)
+            # one-sided (5% below) at an SD of 0, two-sided (2.5% each) if it is large compared with the noise
             share = np.square(grid) / (np.square(grid) + 2 * mean / np.sqrt(groups - 1.0))
             centre = np.square(grid) + mean
             variance = (
@@ -140,9 +146,10 @@ def _inverted(
 
 
 def _other_bound(estimate: float, observed: float, test: Deals | Approximation | None) -> float:
-    """Return a lower bound above 0, if permutations reject but the inversion gives 0.
+    """Return a lower bound of the SD if the test of the axis rejects, but the inversion gives a bound of 0.
 
-    It comes from the largest z, and is at least a thousandth of the estimated or observed SD.
+    If the largest z is significant, one group differs by at least some amount, which implies an SD. The bound is at
+    least a thousandth of the larger of the estimated and the observed SD, so that it is above 0.
     """
     if test is None:
         return 1e-3 * max(estimate, float(np.sqrt(observed)))

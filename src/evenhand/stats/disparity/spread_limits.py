@@ -10,8 +10,10 @@ from evenhand.stats.arrays import Floats
 def limits_of_spread(means: Floats, noise: Floats, df: float) -> tuple[float, float]:
     """Return the 95% CI of the SD of true group means, from observed means with known noise.
 
-    It inverts a scaled chi-square distribution. It is one-sided near 0 and two-sided far from it, so it excludes 0
-    exactly if a one-sided test at 5% rejects.
+    It inverts a scaled chi-square distribution whose mean and variance match those of the observed variance
+    (Satterthwaite 1946). It is one-sided near 0 and two-sided far from it, so it excludes 0 exactly if a one-sided test
+    at 5% rejects. `means` and `noise` (their squared standard errors) have the shape (groups,). `df` is the number of
+    degrees of freedom of the noise.
     """
     count = len(means)
     observed, usual = float(means.var(ddof=1)), float(noise.mean())
@@ -22,6 +24,8 @@ def limits_of_spread(means: Floats, noise: Floats, df: float) -> tuple[float, fl
     def tails(spread: float) -> tuple[float, float, float]:
         square = spread**2
         mean = square + usual
+        # Variance of the observed variance. Its three terms are the noise of the means, the noise times the true
+        # differences (larger if the noisy groups are the ones that differ), and the error of the estimated noise.
         variance = (
             2 / (count - 1) ** 2 * ((1 - 2 / count) * squares + usual**2)
             + 5.2 * uneven * square * usual / (count - 1)

@@ -3,6 +3,9 @@
 Responses to a prompt are correlated. The correlation (intraclass correlation, ICC) is estimated from all groups
 together, and from a group's own prompts as far as they contain information. If a small group's prompts contain little,
 a guard allows for the worst case in that group only.
+
+The support of a rate is its likelihood relative to that of the observed mean, with the ICC integrated out. The interval
+at a normal quantile z has the rates with a log support of at least -z²/2.
 """
 
 from dataclasses import dataclass
@@ -20,15 +23,17 @@ CORRELATIONS = np.array([0.001, 0.02, 0.05, 0.1, 0.17, 0.25, 0.35, 0.45, 0.6, 0.
 """Grid of possible ICCs of a group."""
 GROUPS_DECIDE = 0.4
 """Caution from which an axis is significant only if one of its groups is. Chosen by simulation."""
-_LARGEST_PENALTY = 4.0  # largest penalty of the guard, in log support
-_HALF_PENALTY = 1.0  # information, in prompts, at which the penalty is half as large
+_LARGEST_PENALTY = (
+    4.0  # the guard's log support of the worst ICC is reduced by up to this, if its own ICC is known
+)
+_HALF_PENALTY = (
+    1.0  # information about a group's own ICC, in prompts, at which the reduction is half as large
+)
 _PSEUDO_GROUPS = 1.0  # weight, in groups, of a uniform prior for the common ICC
 _INFORMATION = 4.0  # scales p (1 - p) so that a prompt counts as 1 at a rate of 50%
 _STEPS = 15
-_SILENT = 0.25  # information, in prompts, at which the weight of a group without information is halved
-_SILENT_WEIGHT = (
-    0.9  # weight of a group without information: the smallest that keeps the level in simulations
-)
+_SILENT = 0.25  # information about its own ICC, in prompts, at which the caution for a group is half of the next number
+_SILENT_WEIGHT = 0.9  # caution for a group without any: the smallest that keeps the level in simulations
 _POWER_Z = 0.8416212335729143
 _KINDS = 16  # numbers of prompts for which the minimum detectable effect is computed; others are interpolated
 _MANY = 64
@@ -126,7 +131,11 @@ class Supports:
         return Supports(means, prompts, dispersion, evidence, weights, information, learnt, guarded)
 
     def log_supports(self, rates: Floats) -> tuple[Floats, Floats]:
-        """Return the learnt and the guarded log support of rates (groups, n), 0 at each group's mean."""
+        """Return the log supports of rates, each of the shape of `rates` (groups, n); 0 at each group's mean.
+
+        The first one ("learnt") averages over ICCs, with weights from all groups and the group's own variance. The
+        second one ("guarded") is at least as large: it also allows for the ICC that suits the rate best, at a penalty.
+        """
         means = self.means[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.square(rates - means) / (rates * (1 - rates))
@@ -217,6 +226,9 @@ class Supports:
 
 def _largest_excess(weights: Floats, excess: Floats) -> Floats:
     """Return the largest weighted excess over the other groups of each contrast (contrasts, 2, quantiles).
+
+    `weights` (contrasts, groups) are the squared weights of the other groups. `excess` (groups, 2, quantiles) is how
+    much larger the squared width of the guarded bound is than that of the learnt one.
 
     If each group is compared with all others, the others are the same for all contrasts, except for the tested group.
     The largest and second-largest excess are then sufficient.
@@ -323,14 +335,23 @@ def cautious_axis_p(
 
     It combines two p-values with the weight `caution`: that of the permutations (`dealt`), and one that allows for
     unequal variances. The latter combines Simes' p over the groups (`single`) with a likelihood ratio (`equal`). The
-    likelihood ratio counts only to the extent that the permutations confirm it.
+    likelihood ratio counts only to the extent that the permutations confirm it. All arrays have one value per data set.
 
     Parameters
     ----------
+    caution : numpy.ndarray
+        Result of `axis_caution`, 0 to 1.
+    dealt : numpy.ndarray
+        Permutation p of the axis.
+    single : numpy.ndarray
+        Simes' p of the groups' differences with the intervals of `Supports`.
+    equal : numpy.ndarray
+        p of the likelihood-ratio test that all rates are equal.
     by_groups : numpy.ndarray
         Simes' p of the groups' differences. It is a lower bound of the result if the caution is `GROUPS_DECIDE` or
         more. The bound is relaxed continuously for smaller cautions.
     """
+    # Without max(), a few prompts that are always harmful would give small p of the chi-square distribution by chance.
     own = combine_by_cauchy([single, np.maximum(equal, dealt)])
     z = [-ndtri(np.clip(p, 1e-300, 1.0) / 2) for p in (dealt, own, by_groups)]
     bound = z[2] / np.maximum(np.minimum(caution / GROUPS_DECIDE, 1.0), 1e-9)

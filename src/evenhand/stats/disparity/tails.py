@@ -25,8 +25,9 @@ _Powers = dict[tuple[int, ...], Floats]
 class ClosedForm:
     """Contrasts of group means with their moments if no group differs; arrays of shape (contrasts,).
 
-    ``z`` is moved half a step towards 0 for outcomes of 0 or 1. ``skewness`` is that of the difference. ``within`` is
-    the variance of units within groups. If it is 0, z is infinite, and the permutations and intervals decide.
+    ``difference`` is the observed contrast, and ``z`` the contrast divided by its standard error. For outcomes of 0 or
+    1, z is moved half a step towards 0 (continuity correction). ``skewness`` is that of the difference. ``within`` is
+    the variance of units within groups. If it is 0, z is infinite; p then comes from permutations and intervals.
     """
 
     difference: Floats
@@ -63,7 +64,8 @@ def closed_form(units: Units, contrasts: Floats) -> ClosedForm:
 
 def two_tails(z: Floats, skewness: Floats, freedom: int) -> Floats:
     """Return the probability of |statistic| >= |z| for a standardised sum with this skewness and degrees of freedom."""
-    # use the lower tail of t, which keeps its precision for small probabilities
+    # Convert t to a normal quantile (by the lower tail, which keeps its precision for small probabilities). Then use
+    # Pearson's type III (a shifted gamma distribution with shape 4 / skewness²), which has this skewness.
     size = -ndtri(np.maximum(stdtr(float(freedom), -np.abs(z)), _LEAST))
     shape = 4 / np.maximum(np.square(skewness), 1e-10)
     root = np.sqrt(shape)
@@ -143,11 +145,14 @@ class SquaresTail:
 
     @property
     def uneven(self) -> bool:
-        """Return True if the skewness is far above that of normal means."""
+        """Return True if the skewness is more than 1.5 times that for normal means, √(8 / (groups - 1))."""
         return bool(self.skewness > 1.5 * np.sqrt(8 / max(self.mean, 1.0)))
 
     def distance(self, spread: float) -> float:
-        """Return the distance of a spread from the mean, in standard deviations."""
+        """Return the distance of a spread (as in `p`) from its mean under permutation, in standard deviations.
+
+        The spread is first converted to a share of the total sum of squares, whose moments are exact.
+        """
         between, within = self.freedom
         share = 1.0 if np.isinf(spread) else spread / (spread + within)
         return ((between + within) * share - self.mean) / self.deviation
@@ -178,7 +183,7 @@ def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, flo
 
     References
     ----------
-    - moments of symmetric functions under permutation (Pitman 1938), worked out to the sixth order.
+    - Pitman 1938: moments of symmetric functions under permutation; derived here up to the sixth order.
 
     Examples
     --------
@@ -230,7 +235,11 @@ def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, flo
 
 
 def _squared(sizes: Floats, order: int) -> _Powers:
-    """Return (sum of a group)^(2 order) / size^order, expanded by which units coincide."""
+    """Return the expansion of (sum of a group)^(2 order) / size^order into products over different units.
+
+    A key such as (2, 1, 1) stands for the products x_i² x_j x_k of three different units. Its value (sizes,) is the
+    coefficient of their mean over all permutations, for each group size.
+    """
     parts = _coincidences(2 * order)
     chosen = {n: np.prod([sizes - place for place in range(n)], axis=0) for n in range(1, 2 * order + 1)}
     return {part: count * chosen[len(part)] / sizes**order for part, count in parts.items()}
@@ -252,6 +261,7 @@ def _coincidences(order: int) -> dict[tuple[int, ...], int]:
 
 
 def _times(left: _Powers, right: _Powers) -> _Powers:
+    """Return the product of two expansions (see `_squared`) of different groups, which share no unit."""
     result: _Powers = {}
     for one, value in left.items():
         for other, factor in right.items():
@@ -261,6 +271,7 @@ def _times(left: _Powers, right: _Powers) -> _Powers:
 
 
 def _sum(*terms: tuple[int, _Powers]) -> _Powers:
+    """Return the sum of expansions (see `_squared`), each multiplied by its factor."""
     result: _Powers = {}
     for factor, powers in terms:
         for key, value in powers.items():

@@ -51,7 +51,9 @@ class Units:
     ) -> "Units":
         """Create units from arrays in any order, after sorting and checking them.
 
-        Raises a UsageError if lengths differ, a value is NaN or a group has no code.
+        The parameters are the attributes of `Units`, in any order of units. By default, `n_groups` is the largest code
+        plus 1, `samples` is 1, and `shares` is True if all values are between 0 and 1. Raises a UsageError if lengths
+        differ, a value is NaN or a code is negative.
 
         >>> Units.of(np.array([0.5, 1.0, 0.0]), np.array([1, 0, 1])).sizes.tolist()
         [1, 2]
@@ -209,7 +211,7 @@ def exchangeable(units: Units, contrasts: Floats | None) -> Codes:
     codes = np.empty(len(contrasts), dtype=np.int64)
     for place, row in enumerate(contrasts):
         part = np.flatnonzero(row)
-        # first minus second and second minus first have the same |z|
+        # The sign of a contrast does not matter, because first minus second and second minus first have the same |z|.
         ways = [
             tuple(sorted(zip(sign * row[part], kind[part].astype(float), strict=True))) for sign in (1, -1)
         ]

@@ -22,7 +22,7 @@ POWER = 0.8
 _MODEL_DF = 10.0  # weight (degrees of freedom) of the model's variance in that of a contrast
 _POOLED_DF = 4.0  # weight (degrees of freedom) of the pooled variance in that of a cell
 _PRIOR_UNITS = 3.0  # weight, in units, of a dispersion of 1 in the pooled dispersion
-_LEAST_FREEDOM = 0.02
+_LEAST_FREEDOM = 0.02  # a cell whose residual keeps less of its own deviation cannot depart from the model
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ class PairTable:
     ) -> tuple[Floats, Floats, Floats]:
         """Return estimates, standard errors and degrees of freedom of contrasts of the cell means, each (m,).
 
-        `weights` (m, c) has one contrast per row. `refuted` means that the additive model was rejected; each cell's
-        own rate then gives its variance.
+        `weights` (m, c) has one contrast per row. `fit` is the fit that gives the variances (default: the additive
+        model). With `refuted`, the additive model was rejected, so each cell's own rate gives its variance.
         """
         fit = fit or self._fit
         variance = fit.cell_variance if refuted else fit.variance
@@ -173,7 +173,7 @@ class PairTable:
         return weights @ self.means, error, np.minimum(own_df + _MODEL_DF, max(most_df, 1))
 
     def _departures(self, fit: _Fit) -> tuple[Floats, Floats, Floats, Floats, int]:
-        """Return each free cell minus its prediction: estimate, error, df, p (m,), and number of distinct contrasts."""
+        """Return the departures of free cells: estimate, error, df, p (m,), and the number of distinct contrasts."""
         weights = fit.residual_maker[fit.free] / np.diag(fit.residual_maker)[fit.free, None]
         estimate, error, df = self.contrasts(weights, fit)
         ratio = np.abs(estimate / np.maximum(error, 1e-12))

@@ -7,7 +7,11 @@ from evenhand.stats.arrays import Codes, Floats
 
 @dataclass(frozen=True)
 class CellDeparture:
-    """Departure of one cell, or of cells that mirror each other, with interval and p adjusted for all departures."""
+    """Departure of one cell, or of cells that mirror each other, with interval and p adjusted for all departures.
+
+    ``cells`` are positions in `PairTable.cells`. ``estimate`` is the mean of the first of them minus the mean that the
+    other cells predict, in the unit of the values.
+    """
 
     cells: tuple[int, ...]
     estimate: float
@@ -38,7 +42,8 @@ class Gaps:
 class PairTest:
     """Result of the interaction test of one pair of columns.
 
-    ``p`` is not adjusted for other pairs; it is None with an obstacle. ``p_cells`` and ``p_sum`` are its two parts.
+    ``p`` is not adjusted for other pairs of columns; it is None with an obstacle. It is computed from two p-values:
+    ``p_cells`` is that of the largest departure of a cell, and ``p_sum`` that of the sum over all cells.
     """
 
     p: float | None

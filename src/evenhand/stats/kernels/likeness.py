@@ -17,7 +17,11 @@ from evenhand.stats.power import POWER
 FIRST, MOST, ENOUGH = 999, 4_999, 20
 """First and largest number of permutations, and the number of extreme ones that ends the test."""
 SCATTER, LARGEST_SCATTER = 0.5, 0.75
-"""Variance of a difference between blocks relative to its square, and its largest share of the total variance."""
+"""Assumed variation of a true difference between blocks, for minimum detectable effects.
+
+SCATTER is its variance between blocks divided by its square. LARGEST_SCATTER is the largest share of the total variance
+that is attributed to it.
+"""
 _DIGITS = 10
 
 
@@ -35,8 +39,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Apart:
-    """A difference of similarities with 95% CI over blocks, one-sided p, minimum detectable effect and number of
-    blocks.
+    """A difference of similarities, with a 95% CI over blocks.
+
+    ``p`` is one-sided (the difference is above 0). ``smallest`` is the minimum detectable difference (80% power).
+    ``blocks`` is the number of blocks, or of units if blocks share units.
     """
 
     estimate: float
@@ -153,7 +159,7 @@ def compare_blocks(
         int(place): _apart(means[:, place], float(p[i]), level if place == 0 else level / n_groups)
         for i, place in enumerate(tested)
     }
-    # groups are named only on a significant axis, which a difference d of one group changes by 2 d / groups
+    # Groups are reported only if the axis is significant. A difference d of one group changes the axis by 2 d / groups.
     if 0 in made:
         least = made[0].smallest * n_groups / 2
         made |= {k: replace(one, smallest=max(one.smallest, least)) for k, one in made.items() if k > 0}
@@ -321,7 +327,10 @@ def _apart(values: Floats, dealt: float, level: float) -> Apart:
 
 
 def _smallest(error: float, blocks: int, level: float) -> float:
-    """Return the minimum detectable effect (80% power), with a variation of the effect between blocks."""
+    """Return the minimum detectable effect (80% power) if the effect varies between blocks (see SCATTER).
+
+    `error` is the standard error without an effect. An effect that varies increases it.
+    """
     wanted = float(stdtrit(blocks - 1, 1 - level / 2) + stdtrit(blocks - 1, POWER))
     scatter = min(SCATTER * wanted**2 / blocks, LARGEST_SCATTER)
     return wanted * error / float(np.sqrt(1 - scatter))

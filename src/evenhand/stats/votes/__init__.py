@@ -1,6 +1,6 @@
 """Statistics of judgements: means over annotators and items, exact tests, latent classes and reliability.
 
-Functions call a judgement "vote" and an annotator "person".
+Parameters and docstrings call a judgement "vote" and an annotator "person". A judged text or conversation is an item.
 """
 
 import lazy_loader

@@ -102,7 +102,7 @@ def crossed_share(
 
 
 def _freedom_of_share(y: Floats, related: Ways, part: "_Part") -> float:
-    """Return the degrees of freedom of the error of a share, fewer where a few persons or items gave the rarer votes.
+    """Return the degrees of freedom of the error of a share; fewer if a few persons or items gave the rarer votes.
 
     Satterthwaite's degrees of freedom assume normal effects of persons. Near 0 or 1 these effects are skewed: most
     persons never give the rarer vote, and the variance rests on those who do. Their effective number (Kish 1965)
@@ -147,11 +147,11 @@ def crossed_difference(
     shares: bool,
     level: float = 0.95,
 ) -> CrossedEstimate:
-    """Return the mean vote of one part minus that of the other, if persons or items may be in both parts.
+    """Return the mean vote of one subset minus that of the rest, if persons or items may be in both parts.
 
-    `values` (n,) are votes, and `first` (n,) is True for those of the first part. `ways` is as in `crossed_share`:
-    votes of one person in both parts are paired, which reduces the standard error. `shares` is True if values are 0 or
-    1. The CI is then Newcombe's (1998, method 10; Zou & Donner 2008), otherwise Student's t.
+    `values` (n,) are votes, and `first` (n,) is True for those of the first part. `ways` and `level` are as in
+    `crossed_share`: votes of one person in both parts are paired, which reduces the standard error. `shares` is True if
+    values are 0 or 1. The CI is then Newcombe's (1998, method 10; Zou & Donner 2008), otherwise Student's t.
 
     If all values of a part are equal, it gets the variance of the other part. If this is so in both parts, CI and p are
     NaN for numbers that are not shares.

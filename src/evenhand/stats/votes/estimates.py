@@ -46,8 +46,9 @@ class TwoShares:
     def smallest(self, reach: float, certainty: float) -> float:
         """Return the difference for which the lower bound exceeds 0 with 80% power; NaN if there is none.
 
-        One part has the share `base`. The other is larger, or smaller if the base is above one half, because the error
-        is largest in the middle.
+        `reach` is the number of standard errors from the estimate to the bound, and `certainty` the normal quantile of
+        the power. One part has the share `base`. The other is larger, or smaller if the base is above one half, because
+        the error is largest in the middle.
         """
         base = min(self.base, 1 - self.base)
 
@@ -56,7 +57,7 @@ class TwoShares:
             return float(max(one + other - 2 * self.paired * (one * other) ** 0.5, 0.0) ** 0.5)
 
         def passed(gap: float) -> float:
-            """Return the lower bound for an observed difference that is exceeded with 80% probability."""
+            """Return the lower bound if the observed difference is the 20% quantile for the true difference `gap`."""
             low = min(base, 1 - gap)
             high = low + max(gap - certainty * spread(low, low + gap), 0.0)
             below = high - wilson(high, self.first, reach)[0]

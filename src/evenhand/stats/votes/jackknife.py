@@ -19,7 +19,10 @@ PARTS = 60
 
 @dataclass(frozen=True)
 class TwoWayError:
-    """Standard error over persons and items, its degrees of freedom, and the bias of the statistic in small samples."""
+    """Standard error over persons and items, its degrees of freedom, and the bias of the statistic in small samples.
+
+    Subtract ``bias`` from the statistic to correct it.
+    """
 
     standard_error: float
     freedom: float
@@ -84,7 +87,10 @@ def _parts(way: Codes, generator: np.random.Generator) -> Codes:
 
 
 def _left_out(statistic: Callable[[Kept], float], whole: float, parts: Codes) -> tuple[float, float, int]:
-    """Return the variance and bias from leaving out each part in turn, and the number of parts."""
+    """Return the jackknife variance and bias from leaving out each part in turn, and the number of parts.
+
+    `whole` is the statistic of all judgements, and `parts` (n,) the code of each judgement's part.
+    """
     number = int(parts.max()) + 1
     without = np.array([statistic(parts != part) for part in range(number)])
     known = without[np.isfinite(without)]

@@ -39,7 +39,7 @@ class Ways:
 
 
 def ways_of(labels: Sequence[npt.ArrayLike]) -> Ways:
-    """Return the factors with labels as codes, and the number of pairs that share each of them."""
+    """Return the factors by which judgements are related, from one array of labels (n,) for each factor."""
     codes = tuple(np.unique(np.asarray(each), return_inverse=True)[1].reshape(-1) for each in labels)
     counts = tuple(np.bincount(each) for each in codes)
     weights = tuple(np.asarray((1.0 + WORKING_CORRELATION * (count - 1.0)) ** -2) for count in counts)
@@ -133,7 +133,8 @@ def contrast(ways: Ways, weights: Floats, shares: Floats) -> Contrast:
     """
     squares = float((weights**2).sum())
     reach = np.array([(np.bincount(code, weights) ** 2).sum() - squares for code in ways.codes])
-    own = squares * (1.0 - LARGEST_SHARED)  # pairing cannot remove all of the variance
+    # In a difference of two parts, effects of annotators who judged both cancel. What no factor explains remains.
+    own = squares * (1.0 - LARGEST_SHARED)
     share = max(squares + float((reach * shares).sum()), own)
     doubt = 2.0 * share**2 / ways.n
     for way, count in enumerate(ways.counts):

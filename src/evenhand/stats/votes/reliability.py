@@ -19,7 +19,7 @@ class Reliability:
     reliability: Floats
     ceiling: Floats
     noise: Floats
-    """Return 1 - reliability. It is above 1 if items differ less than expected from the votes."""
+    """1 - reliability. It is above 1 if items differ less than expected from the noise of the votes."""
 
 
 def group_reliability(

@@ -33,13 +33,13 @@ from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
 
 FIRST_DEALS, MOST_DEALS, ENOUGH, STRICT = 199, 9_999, 20, 0.02
-"""First and largest number of permutations, and how many extreme ones end the test; LEAST_DEALS below level STRICT."""
+"""First (LEAST_DEALS at levels up to STRICT) and largest number of permutations, and extreme ones that end the test."""
 LEAST_DEALS, DEALT_AT_ONCE, MOST_DEALT = 999, 4_000_000, 40_000_000
-"""Smallest number of permutations, and how many values are permuted at once and in total."""
+"""Smallest number of permutations for long tables, and how many values are permuted at once and in total."""
 LEAST_WITHIN = 0.05
-"""Smallest share of the variance within groups: in some permutations of groups of two, it would be 0."""
+"""Smallest variance within groups in a permutation, as a share of the total. For groups of two, it could be 0."""
 SHARE_OF_LEVEL = 0.037 / 0.05
-"""Level of each of two statistics, relative to the calibrated level of the smaller p of both."""
+"""Level of each of two statistics if their smaller p is tested: 0.037 each gives a false-positive rate of 5%."""
 
 
 def group_changes(
@@ -274,7 +274,7 @@ class _Axis:
         half = needed * error * (1 + 2e-9)  # if z equals the critical value, p is above .05
         smallest = self.smallest(dealt, level)
         if self.unmoved:
-            half = smallest = self.hidden  # a larger change would have changed a prompt
+            half = smallest = self.hidden  # a larger change would probably have changed a prompt
             error = half / float(stdtrit(self.df, 0.975))
         elif self.own is not None:
             own_error, df = self.own.error, self.own.df
@@ -291,7 +291,7 @@ class _Axis:
 
     @cached_property
     def own(self) -> OwnScatter | None:
-        """Return errors from groups' own variances, if these are larger or numbers of prompts differ."""
+        """Return standard errors from the groups' own variances; None if these are not needed (see `own_errors`)."""
         usual = self.variance * self.scale**2
         return own_errors(self.change, self.starts, self.units, usual, shares=self.shares)
 
@@ -302,7 +302,7 @@ class _Axis:
         return np.asarray(np.unique(sizes, return_inverse=True)[1])
 
     def _shares(self, dealt: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """Return p of each group, and the z above which it is at most .05."""
+        """Return the permutation p of each group, and the z above which it is at most .05, both (groups,)."""
         shares, critical = np.ones(len(z)), np.full(len(z), np.inf)
         for one in np.unique(self._classes):
             mine = self._classes == one
@@ -367,7 +367,7 @@ class _Axis:
         numbers = np.concatenate([self.first, self.second])
         ends = (0.0, 1.0) if self.shares else (float(numbers.min()), float(numbers.max()))
         found = np.maximum(found, reach_as_rates_grow(reach, self.own, first, ends))
-        # a share cannot change by more than this
+        # a share can change by at most the larger of mean and 1 - mean
         return np.asarray(np.where(self.shares & (found > np.maximum(mean, 1 - mean)), inf, found))
 
     @property
@@ -386,7 +386,7 @@ class _Axis:
     def smallest_spread(self, level: float) -> float:
         """Return the SD between groups that the axis test detects with 80% power, if half of the groups are higher."""
         count = len(self.units)
-        if self.unmoved:  # a single group that changed
+        if self.unmoved:  # the SD if a single group had changed as much as unchanged prompts can hide
             return float(self.hidden.max()) / sqrt(count)
         single = level if count == 2 else level * SHARE_OF_LEVEL
         signal = signal_found(count - 1.0, self.df, single)

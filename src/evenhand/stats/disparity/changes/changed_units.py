@@ -135,13 +135,18 @@ def own_errors(
 def reach_as_rates_grow(reach: Floats, own: OwnScatter, means: Floats, ends: tuple[float, float]) -> Floats:
     """Return the change at which each group is `reach` standard errors from the others (groups,).
 
-    The group's own part of the standard error grows as its mean moves to the middle of the scale.
+    The group's own part of the standard error grows as its mean moves to the middle of the scale, because the variance
+    of a rate p is p (1 - p). The other model's variance does not change, so half of the variance grows.
 
     Parameters
     ----------
-    means
-        (groups,) means of the first model.
-    ends
+    reach : numpy.ndarray, shape (groups,)
+        Required distance, in standard errors.
+    own : OwnScatter
+        Standard errors of the groups.
+    means : numpy.ndarray, shape (groups,)
+        Means of the first model.
+    ends : tuple of float
         Smallest and largest number that responses can have: 0 and 1 for shares. For other numbers, those that were
         observed.
     """
@@ -162,17 +167,17 @@ def are_shares(first: Floats, second: Floats) -> bool:
 
 
 def one_response(first: Floats, second: Floats, samples: Floats) -> float:
-    """Return by how much the mean of a unit can change if one of its responses does.
+    """Return by how much the mean of a unit (such as a prompt) can change if one of its responses changes.
 
     A share changes by 1 / samples. If all means are 0 or 1 although units differ, the samples of a unit repeat each
     other (temperature 0), and one change moves the whole unit. A number changes by the range that was observed.
 
     Parameters
     ----------
-    first, second
-        Means of the units in each model.
-    samples
-        (units,) responses behind each mean.
+    first, second : numpy.ndarray, shape (units,)
+        Means of the units with each model.
+    samples : numpy.ndarray, shape (units,)
+        Number of responses behind each mean.
 
     Examples
     --------
@@ -188,10 +193,11 @@ def one_response(first: Floats, second: Floats, samples: Floats) -> float:
 
 
 def unmoved_reach(units: Floats) -> Floats:
-    """Return the share of each group that may have changed differently although no prompt changed, at 95% (groups,).
+    """Return a 95% bound on the difference of each group from the others if no prompt changed, shape (groups,).
 
-    It is the largest share of changed prompts that is compatible with none among those observed (Clopper-Pearson at 0).
-    The bounds of differences combine those of groups (Zou and Donner 2008).
+    The unit is the share of prompts that changed. In each group, up to the share 1 - 0.025^(1/n) of all prompts may
+    change although none of n observed ones did (Clopper-Pearson at 0). The bounds of differences combine those of
+    groups (Zou and Donner 2008).
 
     >>> unmoved_reach(np.array([100.0, 100.0])).round(3).tolist()
     [0.051, 0.051]
@@ -227,7 +233,11 @@ def spread_of_means(values: Floats, starts: Codes, units: Floats) -> float:
 
 
 def smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> float:
-    """Return the smaller of two permutation p-values, calibrated on the same permutations."""
+    """Return p of the smaller of two permutation p-values, calibrated on the same permutations (min-p).
+
+    `squares` and `largest` are the observed sum of squares and the observed largest |z|. `q` and `z` (permutations,)
+    are the same statistics in each permutation.
+    """
     deals = len(q)
 
     def ranks(pool: Floats, values: Floats) -> Floats:

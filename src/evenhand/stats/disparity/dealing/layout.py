@@ -17,18 +17,21 @@ _CELLS = 1 << 22
 
 @dataclass(frozen=True)
 class Layout:
-    """Arrangement of units for permutation, in which neither group names nor the order of rows affect the result."""
+    """Arrangement of units for permutation, in which neither group names nor the order of rows affect the result.
 
-    pool: Floats  # values by stratum, sorted in each
-    observed: Floats  # values by group
-    to_groups: Codes  # places of the pool in the order of groups
-    blocks: Counts  # units of each stratum
-    starts: Codes  # first unit of each group
+    Groups are sorted by their numbers of units in each stratum, and then by their means. All arrays use this order.
+    """
+
+    pool: Floats  # values, stratum by stratum, sorted within each
+    observed: Floats  # values, group by group
+    to_groups: Codes  # position in the pool of each unit, group by group
+    blocks: Counts  # number of units of each stratum
+    starts: Codes  # position of the first unit of each group
     sizes: Floats
-    order: Codes  # group codes as laid out
+    order: Codes  # group codes in the order of this layout; `back` is the inverse
     back: Codes
-    level: float  # mean of all values, which strata have lost
-    total: float  # sum of squares
+    level: float  # mean of all values, which was subtracted with the means of strata (0 without strata)
+    total: float  # sum of squared deviations from the mean
     freedom: int
     shares: bool
     cells: Counts
@@ -112,7 +115,11 @@ class Layout:
         yield self.pool[np.argsort(labels, axis=1, kind="stable")]
 
     def statistics(self, sums: Sums, contrasts: Floats | None) -> tuple[Floats, Floats, Floats | None]:
-        """Return the statistics of each row of group sums: z, spread and (with squares) inequality of variances."""
+        """Return three statistics of each row of group sums (a permutation).
+
+        These are z of each contrast (rows, contrasts), the sum of squares between groups divided by the variance
+        within (rows,), and the inequality of variances (rows,), which is None without sums of squares.
+        """
         means = sums[0] / self.sizes
         weight = self.sizes / self.sizes.sum()
         between = (np.square(means - (means @ weight)[:, None]) * self.sizes).sum(axis=1)
@@ -134,6 +141,10 @@ class Layout:
         return np.asarray(z, dtype=np.float64), np.asarray(spread, dtype=np.float64), uneven
 
     def _unevenness(self, sums_of_squares: Floats, means: Floats) -> Floats:
+        """Return sum (n - 1) (own variance - phi × Bernoulli variance)² over groups, for each row.
+
+        Rates of different size have different variances. Only deviations from the common ratio phi count.
+        """
         squares = np.maximum(sums_of_squares - self.sizes * np.square(means), 0.0)
         weight = self.sizes - 1
         own = squares / np.maximum(weight, 1)
@@ -141,7 +152,8 @@ class Layout:
         if self.shares:
             rate = np.clip(means + self.level, 0, 1)
             coin = rate * (1 - rate) + own / self.sizes
-            if len(self.blocks) > 1 and np.all(self.cells == 1):  # centring mixes the groups' variances
+            # If each stratum has one unit of each group, subtracting its mean mixes the variances of all groups.
+            if len(self.blocks) > 1 and np.all(self.cells == 1):
                 groups = len(self.sizes)
                 coin = (1 - 2 / groups) * coin + coin.mean(axis=1, keepdims=True) / groups
         coins = (weight * coin).sum(axis=1)

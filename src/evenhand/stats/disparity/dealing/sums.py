@@ -13,8 +13,9 @@ from evenhand.stats.arrays import Codes, Counts, Floats
 MANY = 6_000
 """Number of units up to which each unit is permuted. With more, group sums are sampled."""
 DISTINCT, CLASSES, EXTREME = 12, 8, 32
-"""Up to DISTINCT different values are classes of their own. Otherwise there are CLASSES classes, plus EXTREME values on
-each side.
+"""With up to DISTINCT different values, each value is a class. With more, there are CLASSES classes in the middle.
+
+The EXTREME lowest and the EXTREME highest values are then permuted one by one.
 """
 EQUAL = 1e-12
 """Values that differ by less count as equal."""

@@ -13,14 +13,27 @@ _PLACES, _FEWER, _DIFFERENCES = (np.arange(256) + 0.5) / 256, (np.arange(64) + 0
 
 @dataclass(frozen=True)
 class Drawn:
-    """Design of the simulated data.
+    """Design of simulated data sets.
 
-    ``sizes`` are the numbers of units of the groups. ``samples`` is the number of responses per unit (0: numbers with
-    SD 1). ``crossed`` is True if units of all groups share strata. ``phi`` is the variance of a unit divided by that of
-    a Bernoulli trial; if groups share strata, it leaves out the differences between strata. ``common`` is the variance
-    that these differences add, divided by that of a Bernoulli trial (see `rates_of_prompts`). ``level`` is that of the
-    axis. ``guarded`` is True for cautious intervals. ``supported`` is True if the test allows for unequal variances of
-    prompts (see `Supports`).
+    Attributes
+    ----------
+    sizes : tuple of int
+        Number of units (such as prompts) of each group.
+    samples : int
+        Number of responses per unit. 0: values are numbers with SD 1.
+    crossed : bool
+        True if units of all groups share strata.
+    phi : float
+        Variance of a unit divided by that of a Bernoulli trial. If groups share strata, differences between strata are
+        left out.
+    level : float
+        Significance level of the axis.
+    guarded : bool
+        True if intervals are cautious (see `GroupLimits`).
+    common : float
+        Variance that differences between strata add, divided by that of a Bernoulli trial (see `rates_of_prompts`).
+    supported : bool
+        True if the test allows for unequal variances of prompts (see `Supports`).
     """
 
     sizes: tuple[int, ...]
@@ -56,8 +69,8 @@ def rates_of_prompts(rate: float, correlation: float, places: Floats = _PLACES) 
 def variance_of_difference(base: float, correlation: float, both: bool = False) -> tuple[Floats, Floats]:
     """Return differences d of two groups (differences,), and the variance of each over prompts (differences,).
 
-    One group has the base rate and the other one that is d higher. both: one is d lower instead, at least 0, so that
-    they differ by up to 2 d.
+    One group has the rate `base`, and the other a rate that is d higher. With `both`, the first group is d lower
+    instead (but at least 0), so that they differ by up to 2 d. `correlation` is as in `rates_of_prompts`.
 
     >>> d, variance = variance_of_difference(0.3, 0.4)
     >>> float(np.interp(0.2, d, variance).round(3))
@@ -90,7 +103,9 @@ def simulated_values(
     if phi > least + 1e-6:
         strength = (1 - least) / (phi - least) - 1
         mean = generator.beta(mean * strength, (1 - mean) * strength, size=shape)
-    elif phi < 0.9 * least:  # strata explain a part of the variance of responses
+    elif (
+        phi < 0.9 * least
+    ):  # less than independent responses would vary: strata explain a part of their variance
         strength = 1 / phi - 1
         return generator.beta(mean * strength, (1 - mean) * strength, size=shape)
     return generator.binomial(drawn.samples, mean, size=shape) / drawn.samples

@@ -22,9 +22,22 @@ _LEAST_P = 1e-4  # smallest p of the largest number of permutations
 class SimulatedTests:
     """Tests of simulated data sets.
 
-    ``values`` and ``left``, with and without the effects of strata, have the shape (data sets, units). ``means`` and
-    the permutation p of groups (``p``) have the shape (data sets, groups), ``axis_p`` has the shape (data sets,).
-    ``deals`` is the number of permutations.
+    Attributes
+    ----------
+    drawn : Drawn
+        Design of the data sets.
+    values, left : numpy.ndarray, shape (data sets, units)
+        Values with and without the effects of strata.
+    means, p : numpy.ndarray, shape (data sets, groups)
+        Means of the groups, and their permutation p.
+    codes : numpy.ndarray of int, shape (units,)
+        Group of each unit.
+    freedom : int
+        Degrees of freedom within groups.
+    axis_p : numpy.ndarray, shape (data sets,)
+        Permutation p of the axis.
+    deals : int
+        Number of permutations.
     """
 
     drawn: Drawn
@@ -64,7 +77,11 @@ class SimulatedTests:
 
     @property
     def middle_p(self) -> Floats:
-        """Return the permutation p of axes that more permutations would give in half of the cases (data sets,)."""
+        """Return the permutation p of axes, corrected for the small number of permutations, shape (data sets,).
+
+        p is a multiple of 1 / (deals + 1) and is rounded upwards. The middle of each step is what more permutations
+        would give on average.
+        """
         return np.asarray(self.axis_p - 0.5 / (self.deals + 1))
 
     @property
