@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "study names": names_study,
     "study redditbias": redditbias,
     "search-trigger": eh.search_trigger,
+    "debias": partial(eh.debias, output="out"),
 }
 NOT_OPTIONS = {"output", "progress", "on_sweep"}
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -46,6 +48,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "guard": 2.0,
         "exclude": ["a", "b"],
     },
+    "debias": {"model": "m", "method": "lmd", "bias": "race", "epochs": 3.0, "over": ["weight=1,2"]},
 }
 verbs = pytest.mark.parametrize("verb", STUDIES)
 
@@ -72,7 +75,7 @@ def options_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]],
 
 def words_of(study: Study[Any, Any], given: dict[str, Any]) -> list[str]:
     """Return a command line with the given options."""
-    words = [str(given[study.argument])]
+    words = [str(given[study.argument]), *(["-o", "out"] if study.output.needed else [])]
     for name, value in given.items():
         field = study.options().model_fields[name]
         flag = (get_flag(field).names or (f"--{name.replace('_', '-')}",))[0]

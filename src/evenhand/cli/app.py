@@ -28,11 +28,12 @@ from evenhand.cli import (
 from evenhand.cli.annotating import app as annotate_verbs
 from evenhand.cli.common import App
 from evenhand.cli.finished import agreement, report, rescore
-from evenhand.cli.mitigating import debias, search_instruction
+from evenhand.cli.mitigating import search_instruction
 from evenhand.cli.panels import VERBS
 from evenhand.cli.study_commands import StudyCommand
 from evenhand.schema import EvenhandError, UsageError
 from evenhand.studies.consistency import CONSISTENCY
+from evenhand.studies.debias import DEBIAS
 from evenhand.studies.names import NAMES
 from evenhand.studies.redditbias import REDDITBIAS
 from evenhand.studies.search_trigger import TRIGGER
@@ -61,7 +62,7 @@ RENAMED = {"check": "check-consistency", "revise": "search-instruction"}
 """New names of commands by their old names, which users misunderstood."""
 
 
-STUDIES = (CONSISTENCY, NAMES, REDDITBIAS, TRIGGER)
+STUDIES = (CONSISTENCY, DEBIAS, NAMES, REDDITBIAS, TRIGGER)
 """Declared studies: each is a command."""
 
 
@@ -153,7 +154,6 @@ app.command("compare", epilog=EXIT_CODES)(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
 app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
 app.command("search-instruction", epilog=EXIT_CODES)(search_instruction)
-app.command("debias", epilog=EXIT_CODES)(debias)
 app.command("frequencies", epilog=EXIT_CODES)(frequencies_verb.frequencies)
 app.command("push")(push_verb.push)
 app.command("list")(listing_verbs.list_things)

@@ -11,12 +11,10 @@ import typer
 from evenhand.cli import gating
 from evenhand.cli.common import App, Command, end, join_lines, progress, say, show, writable
 from evenhand.cli.model_flags import TrustAddresses
+from evenhand.schema import EvenhandError
 from evenhand.study import Study
 
 Config = Annotated[Path | None, typer.Option("--config", "-c", help="Read options from a YAML file.")]
-Settings = Annotated[
-    list[str], typer.Option("--set", help="Set any option by name, as in a YAML file. Repeatable.")
-]
 
 
 class StudyCommand(Command):
@@ -98,12 +96,19 @@ def run_study(study: Study[Any, Any], flags: Mapping[str, Any], defaults: Collec
     if study.plan is not None and ours["plan"]:
         study.plan()(options)
         return
-    result = study.conduct(options, output=output, given=kind.prepare(given), progress=progress())
+    try:
+        result = study.conduct(options, output=output, given=kind.prepare(given), progress=progress())
+    except EvenhandError as stop:
+        if (
+            shown := getattr(stop, "shown", None)
+        ) is not None:  # a result that is an error, such as a failed search
+            show(shown, shown.paths)
+        raise
     if study.output.is_file:
         show(result)
         say(f"Written to {result.path}")
         return
-    with resumable(f"Resume with: evenhand {study.verb} {result.path}"):
+    with resumable(study.page_hint.format(verb=study.verb, path=result.path)):
         show(result, study.shown(result))
     if study.verb in gating.KINDS:
         gating.hold(result, *(ours[name] for name in gating.GATE))
@@ -122,7 +127,7 @@ def _parameters(study: Study[Any, Any]) -> list[inspect.Parameter]:
             ... if study.output.needed else study.output.default,
         ),
         "config": (Config, None),
-        "settings": (Settings, []),
+        "settings": (Annotated[list[str], typer.Option("--set", help=study.settings_help)], []),
     }
     if study.plan is not None:
         others["plan"] = (Annotated[bool, typer.Option("--plan", help=study.plan_help)], False)

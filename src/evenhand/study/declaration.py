@@ -99,6 +99,10 @@ class Study(Generic[OptionsType, ResultType]):
         `plan_help`.
     output
         What `--output` is.
+    settings_help
+        The help of `--set`.
+    page_hint
+        What to do after an interruption while the page is written.
     shown
         Returns the files that the command lists at the end, by kind.
     """
@@ -112,6 +116,8 @@ class Study(Generic[OptionsType, ResultType]):
     plan: Callable[[], Callable[[OptionsType], None]] | None = None
     plan_help: str = ""
     output: Output = Output()
+    settings_help: str = "Set any option by name, as in a YAML file. Repeatable."
+    page_hint: str = "Resume with: evenhand {verb} {path}"
     shown: Callable[[ResultType], dict[str, Path]] = lambda result: {
         "study": result.path,
         "report": result.paths["report"],
@@ -153,6 +159,6 @@ class Study(Generic[OptionsType, ResultType]):
         result = self.perform()(options, Call(output, progress, given or {}, loaded))
         if self.output.is_file:
             return result
-        with resumable(f"Resume with: evenhand {self.verb} {result.path}"):
+        with resumable(self.page_hint.format(verb=self.verb, path=result.path)):
             result.report()
         return result

@@ -31,8 +31,8 @@ class Flag:
     form
         What a value looks like: "path", "text" (read by the options class), "list" (repeatable or comma-separated), or
         words with an equals sign, such as LABEL=FOLDER (repeatable). Default: as the type of the field.
-    low, high
-        Bounds that the command line states in place of those of the field.
+    low, high, above, below
+        Bounds that the command line states in place of those of the field; the last two are themselves excluded.
     resume
         "fixed": the option determines the results, so it must not change. "free": it may change. "again": a folder
         cannot decide it, so it must be given again. "more": entries may be added.
@@ -46,6 +46,8 @@ class Flag:
     form: str = ""
     low: float | None = None
     high: float | None = None
+    above: float | None = None
+    below: float | None = None
     resume: Resume = "fixed"
     panel: str | None = None
     shown: bool = False
@@ -88,10 +90,10 @@ def bounds(field: FieldInfo) -> tuple[float | None, float | None, bool, bool]:
         elif isinstance(part, Le | Lt):
             high, high_out = float(getattr(part, "le", getattr(part, "lt", 0))), isinstance(part, Lt)
     flag = get_flag(field)
-    if flag.low is not None:
-        low, low_out = float(flag.low), False
-    if flag.high is not None:
-        high, high_out = float(flag.high), False
+    for given, excluded in ((flag.low, False), (flag.above, True)):
+        low, low_out = (low, low_out) if given is None else (float(given), excluded)
+    for given, excluded in ((flag.high, False), (flag.below, True)):
+        high, high_out = (high, high_out) if given is None else (float(given), excluded)
     return low, None if high is None or high >= MOST or high == inf else high, low_out, high_out
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from evenhand.studies.debias.options import DebiasConfig, debias_config
+from evenhand.studies.debias.options import DebiasConfig
+from evenhand.study.sources import assign
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,9 @@ def test_what_is_said_counts_for_both() -> None:
 
 def test_layers_for_adapters_are_named_plainly_or_as_a_list() -> None:
     for given in ("c_proj, c_attn", ["c_proj", "c_attn"], ("c_proj", "c_attn")):
-        config = debias_config({"model": "m", "method": "lmd", "bias": "race", "lora_layers": given})
+        config = DebiasConfig.read({"model": "m", "method": "lmd", "bias": "race", "lora_layers": given})
         assert config.training.lora_layers == ("c_proj", "c_attn")
-    said = debias_config({"model": "m", "method": "lmd", "bias": "race"}, ["lora_layers=in_proj"])
+    given = {"model": "m", "method": "lmd", "bias": "race"}
+    assign(given, "lora_layers=in_proj")
+    said = DebiasConfig.read(given)
     assert said.lora_layers == ("in_proj",)

@@ -10,7 +10,7 @@ import pytest
 from evenhand.mitigations.training import HalvedValidation, Validation
 from evenhand.runs import hold_lock
 from evenhand.schema import DataError, Interrupted, ResumeRefused
-from evenhand.studies.debias import DebiasConfig, Debiased, debias_with
+from evenhand.studies.debias import DEBIAS, DebiasConfig, Debiased
 from evenhand.studies.debias.lineage import check_lineage
 from tests.helpers.terms import HEARING
 from tests.studies.debias.test_trials import config, stop_before
@@ -28,7 +28,7 @@ def one(folder: Path, **options: Any) -> DebiasConfig:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Debiased:
     """A training that has ended, in a folder beside its texts."""
     folder = tmp_path_factory.mktemp("made")
-    return debias_with(one(folder, method="cda"), output=folder / "out")
+    return DEBIAS.conduct(one(folder, method="cda"), output=folder / "out")
 
 
 def test_a_killed_training_does_not_go_on_with_other_terms(
@@ -41,10 +41,10 @@ def test_a_killed_training_does_not_go_on_with_other_terms(
             raise KeyboardInterrupt
 
         stop_before(1, stop, patch.setattr)
-        debias_with(options, output=tmp_path / "out")
+        DEBIAS.conduct(options, output=tmp_path / "out")
     (tmp_path / "terms.toml").write_text(OTHER)  # the same texts to learn from
     with pytest.raises(ResumeRefused, match=r"given.pairs: stored \"1, SHA-256") as refused:
-        debias_with(options, output=tmp_path / "out")
+        DEBIAS.conduct(options, output=tmp_path / "out")
     assert "given.specification" in str(refused.value) and "given.texts" not in str(refused.value)
 
 
@@ -58,28 +58,28 @@ def test_a_finished_folder_takes_no_other_texts_and_shows_what_differs(
         options = one(tmp_path, method="cda")
         (tmp_path / name).write_text((tmp_path / name).read_text().replace(old, new))
         with pytest.raises(ResumeRefused) as refused:
-            debias_with(options, output=made.path)
+            DEBIAS.conduct(options, output=made.path)
         assert all(part in str(refused.value) for part in told)
 
 
 @pytest.mark.slow
 def test_a_finished_search_takes_no_other_terms(tmp_path: Path) -> None:
     options = config(tmp_path, over=("weight=1",), epochs=0.01)
-    debias_with(options, output=tmp_path / "out")
+    DEBIAS.conduct(options, output=tmp_path / "out")
     (tmp_path / "terms.toml").write_text(OTHER)
     with pytest.raises(ResumeRefused, match=r"given\.pairs"):
-        debias_with(options, output=tmp_path / "out")
+        DEBIAS.conduct(options, output=tmp_path / "out")
 
 
 def test_what_a_kill_behind_the_last_file_left_is_removed(made: Debiased, tmp_path: Path) -> None:
     left = made.path / "training" / "checkpoint.safetensors"
     left.write_bytes(b"x")
-    debias_with(one(tmp_path, method="cda"), output=made.path)
+    DEBIAS.conduct(one(tmp_path, method="cda"), output=made.path)
     assert not left.exists()
 
 
 def test_the_best_weights_do_not_stay_behind(tmp_path: Path) -> None:
-    debias_with(one(tmp_path, patience=1, evaluate_every=1), output=tmp_path / "out")
+    DEBIAS.conduct(one(tmp_path, patience=1, evaluate_every=1), output=tmp_path / "out")
     assert [path.name for path in (tmp_path / "out" / "training").iterdir()] == ["curves.jsonl"]
 
 
@@ -92,7 +92,7 @@ def test_a_folder_that_another_process_finished_is_taken_as_it_is(
 
     monkeypatch.setattr("evenhand.studies.debias.training.hold_lock", late)
     begun = stop_before(-1, lambda: None, monkeypatch.setattr)
-    again = debias_with(one(tmp_path, method="cda"), output=tmp_path / "out")
+    again = DEBIAS.conduct(one(tmp_path, method="cda"), output=tmp_path / "out")
     assert begun == [0] and again.lineage == made.lineage
 
 
@@ -107,11 +107,11 @@ def test_a_model_is_written_whose_watched_values_are_no_numbers(
 
     monkeypatch.setattr(Validation, "values", spoilt)
     options = one(tmp_path, method="cda")
-    ended = debias_with(options, output=tmp_path / "out")
+    ended = DEBIAS.conduct(options, output=tmp_path / "out")
     assert (ended.path / "model.safetensors").is_file() and ended.lineage["watched"]["after"]["bias"] is None
     assert "| bias | – | – |" in (ended.path / "README.md").read_text()
     assert "Not a finite number" in (ended.path / "report.html").read_text()
-    assert debias_with(options, output=tmp_path / "out").lineage == ended.lineage
+    assert DEBIAS.conduct(options, output=tmp_path / "out").lineage == ended.lineage
 
 
 def test_lineages_of_strangers_end_in_a_message(made: Debiased) -> None:

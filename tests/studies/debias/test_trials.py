@@ -21,7 +21,7 @@ from evenhand.mitigations.training.trainer import _TrainingSession
 from evenhand.models import load_model
 from evenhand.prompts.redditbias import load_specification
 from evenhand.schema import Interrupted, ResumeRefused
-from evenhand.studies.debias import DebiasConfig, Debiased, NothingChosen, debias_with
+from evenhand.studies.debias import DEBIAS, DebiasConfig, Debiased, NothingChosen
 from evenhand.studies.debias.choosing import Tried, choose
 from tests.helpers.terms import HEARING
 
@@ -65,7 +65,7 @@ def content(folder: Path) -> dict[str, bytes]:
 def searched(tmp_path_factory: pytest.TempPathFactory) -> Debiased:
     """A search that nothing stopped, the weights of all its trials kept, in a folder beside its texts."""
     folder = tmp_path_factory.mktemp("searched")
-    return debias_with(config(folder, keep_trials=True), output=folder / "out")
+    return DEBIAS.conduct(config(folder, keep_trials=True), output=folder / "out")
 
 
 def test_the_published_criterion_is_the_largest_p_of_the_paired_t_test(searched: Debiased) -> None:
@@ -92,7 +92,7 @@ def test_the_chosen_trial_is_the_model(searched: Debiased, tmp_path: Path) -> No
     assert searched.lineage["method"]["weight"] == float(best["setting"]["weight"])
     assert searched.tables()["trials"].filter(chosen=True)["trial"].to_list() == [best["trial"]]
     alone = config(tmp_path).of_trial({"weight": float(best["setting"]["weight"])})
-    plain = debias_with(alone, output=tmp_path / "alone")
+    plain = DEBIAS.conduct(alone, output=tmp_path / "alone")
     weights = [(folder / "model.safetensors").read_bytes() for folder in (searched.path, plain.path)]
     assert weights[0] == weights[1], "a trial is the very training that its options name"
     whole = plain.lineage["watched"]["after"]
@@ -101,7 +101,7 @@ def test_the_chosen_trial_is_the_model(searched: Debiased, tmp_path: Path) -> No
     page = searched.html()
     assert "not used for the choice" in page and 'class="dot chosen"' in page
     with pytest.raises(ResumeRefused, match=r"choosing\.choose"):
-        debias_with(config(searched.path.parent, choose="pareto"), output=searched.path)
+        DEBIAS.conduct(config(searched.path.parent, choose="pareto"), output=searched.path)
 
 
 def test_a_search_that_was_stopped_ends_as_one_that_was_not(
@@ -113,16 +113,16 @@ def test_a_search_that_was_stopped_ends_as_one_that_was_not(
     with monkeypatch.context() as patched:
         before = stop_before(3, stop, patched.setattr)
         with pytest.raises(Interrupted, match="resumes the stopped trial"):
-            debias_with(config(tmp_path), output=tmp_path / "stopped")
+            DEBIAS.conduct(config(tmp_path), output=tmp_path / "stopped")
     assert (tmp_path / "stopped" / "search" / "01" / "trial.json").is_file()
     with monkeypatch.context() as patched:
         after = stop_before(-1, stop, patched.setattr)
-        debias_with(config(tmp_path), output=tmp_path / "stopped")
+        DEBIAS.conduct(config(tmp_path), output=tmp_path / "stopped")
     assert before[0] + after[0] == 6, "two trials and a control of two steps, none of them done twice"
     assert content(tmp_path / "stopped") == content(searched.path)
     kept = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.safetensors")]
     assert kept == [Path("stopped/model.safetensors")], "of trials that lose numbers are kept"
-    assert debias_with(config(tmp_path), output=tmp_path / "stopped").lineage == searched.lineage
+    assert DEBIAS.conduct(config(tmp_path), output=tmp_path / "stopped").lineage == searched.lineage
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_a_search_that_was_killed_ends_as_one_that_was_not(searched: Debiased, t
         killed = subprocess.run(command, cwd=Path(__file__).parents[3], check=False, timeout=300)
         assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "killed" / "config.json").exists()
-    debias_with(config(tmp_path), output=tmp_path / "killed")
+    DEBIAS.conduct(config(tmp_path), output=tmp_path / "killed")
     assert content(tmp_path / "killed") == content(searched.path)
 
 
@@ -140,13 +140,13 @@ def test_nothing_within_the_guard_is_said_and_another_guard_takes_it(tmp_path: P
     spoilt = {"method": "lmd?weight=0.01", "learning_rate": None, "over": ("learning_rate=1,1e30",)}
     options = config(tmp_path, **spoilt).model_dump(exclude_unset=True, exclude={"learning_rate"})
     with pytest.raises(NothingChosen, match="Nearest: trial 01") as nothing:
-        debias_with(DebiasConfig(**{**options, "guard": 1.0}), output=tmp_path / "out")
+        DEBIAS.conduct(DebiasConfig(**{**options, "guard": 1.0}), output=tmp_path / "out")
     assert nothing.value.exit_code == 3 and "--guard" in str(nothing.value.hint)
     told = json.loads((tmp_path / "out" / "report.json").read_text())["search"]
     assert told["chosen"] is None and told["failed"] == 1 and "the loss is" in told["tried"][1]["failed"]
     assert told["tried"][0]["watched"]["perplexity"] > 2 * told["base"]["perplexity"]
     assert not (tmp_path / "out" / "config.json").exists()
-    made = debias_with(DebiasConfig(**{**options, "choose": "published"}), output=tmp_path / "out")
+    made = DEBIAS.conduct(DebiasConfig(**{**options, "choose": "published"}), output=tmp_path / "out")
     page = made.html()
     assert made.lineage["search"]["chosen"] == "01"
     assert "ignores how well a model reads" in page and "so none are left" in page
@@ -154,4 +154,4 @@ def test_nothing_within_the_guard_is_said_and_another_guard_takes_it(tmp_path: P
 
 if __name__ == "__main__":
     stop_before(int(sys.argv[2]), lambda: os.kill(os.getpid(), signal.SIGKILL), setattr)
-    debias_with(config(Path(sys.argv[1])), output=Path(sys.argv[1]) / "killed")
+    DEBIAS.conduct(config(Path(sys.argv[1])), output=Path(sys.argv[1]) / "killed")

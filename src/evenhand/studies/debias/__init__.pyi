@@ -1,11 +1,13 @@
 from .options import (
     DebiasConfig as DebiasConfig,
-    debias_config as debias_config,
 )
 from .result import (
     Debiased as Debiased,
     debias as debias,
-    debias_with as debias_with,
+    perform_debiasing as perform_debiasing,
+)
+from .study import (
+    DEBIAS as DEBIAS,
 )
 from .trials import (
     NothingChosen as NothingChosen,

@@ -1,9 +1,9 @@
 """The options of a debiasing training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import quote
 
 from pydantic import Field, field_validator
@@ -21,7 +21,7 @@ from evenhand.mitigations.training import (
 from evenhand.schema import UsageError, split_options, unknown_name
 from evenhand.studies.debias.choosing import Criterion, no_p
 from evenhand.studies.debias.space import Setting, Space, plain, search_space
-from evenhand.study import Count, Options, Seed, assign, validated
+from evenhand.study import Count, Flag, Seed, StudyOptions, validated
 
 OWN = {"epochs": 1.0, "batch_size": 16, "learning_rate": 1e-4}
 """Default training settings for evenhand's sentences: enough to reduce the bias with little other change."""
@@ -33,7 +33,7 @@ SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
 """Options of a search: no trial has them."""
 
 
-class DebiasConfig(Options):
+class DebiasConfig(StudyOptions):
     """All options of a debiasing training. Unknown names are refused.
 
     >>> DebiasConfig(model="gpt2", method="lmd", bias="race").training.learning_rate
@@ -42,76 +42,102 @@ class DebiasConfig(Options):
     0.0001
     """
 
+    HIDDEN: ClassVar = (
+        "weight_decay",
+        "clip",
+        "dropout",
+        "lora_alpha",
+        "lora_dropout",
+        "lora_layers",
+        "save_dtype",
+        "checkpoint_seconds",
+    )
+
     model: str
-    """The model to train: a hub name, a folder, or evenhand/reference.
-
-    It must be a causal Hugging Face model. For methods that learn from dialogues, it may also be an encoder-decoder.
-    """
-    method: str
-    """Name from `evenhand list methods`, optionally with options, such as lmd?weight=10."""
-    bias: str | None = None
-    """A bias type of RedditBias, such as religion1, or evenhand/AXIS for evenhand's own sentences, such as
-    evenhand/age.
-    """
-    specification: str | None = None
-    """Your own TOML file with term pairs, instead of a published bias type."""
-    data: str | None = None
-    """Your own file of training data: texts, pairs of texts, or dialogues.
-
-    Texts also need a bias type or a specification, for the terms. Pairs of a preferred and another text need neither.
-    For methods that learn from dialogues, it is a run, or a table of self-chats or replies.
-    """
-    source: str | None = None
-    """Folder with a copy of RedditBias's repository. None: the copy from `evenhand data fetch redditbias`."""
-    device: str = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
-    longest: Count = 36
-    """Maximum number of tokens of a text; the rest is cut off. Default for a history with its reply: the model's
-    context.
-    """
-    start: Literal["auto", "none"] = "auto"
-    """Start of each text: the token that evenhand puts first when it scores texts, or nothing (as published)."""
+    """Causal Hugging Face model, or an encoder-decoder for dialogue methods: a name, a local folder, or
+    evenhand/reference."""
+    method: Annotated[str, Flag(names=("--method", "-m"))]
+    """Debiasing method: lmd, add, hd, cda, dpo; for dialogues self-chat, name-scrambling, unlikelihood-token,
+    unlikelihood-sequence, control-gender, control-tokens, style-equality; without training inlp, sentence-debias
+    (`evenhand list methods`). With options: lmd?weight=10."""
+    bias: Annotated[str | None, Flag(names=("--bias", "-b"))] = None
+    """Bias to remove: religion1, religion2, race, gender, orientation (RedditBias), or evenhand/AXIS for the sentences
+    of evenhand itself, which need no network, such as evenhand/religion."""
+    specification: Annotated[str | None, Flag(form="path")] = None
+    """TOML file of your own terms, for use with --data instead of --bias."""
+    data: Annotated[str | None, Flag(form="path")] = None
+    """Your own texts: .txt with one text per line, or a table with a column text. For dpo also pairs: a table with the
+    columns prompt, chosen, rejected. For dialogue methods: a run of self-chats (style-equality: of
+    holisticbias-styles), or a table: see docs/how-to/debias_a_dialogue_model.md."""
+    source: Annotated[str | None, Flag(names=("--from",), form="path")] = None
+    """Copy of github.com/umanlp/RedditBias. Default: the cache of `evenhand data fetch redditbias`."""
     epochs: float | None = Field(default=None, gt=0)
-    """Number of epochs. None: 2, as published; 1 for evenhand's own sentences."""
+    """Number of passes over the texts. Default: 2; 1 for the sentences of evenhand."""
     batch_size: Count | None = None
-    """Batch size. None: 8; 16 for evenhand's own sentences and for dialogues."""
+    """Number of texts per batch and device. Default: 8; 16 for the sentences of evenhand and for dialogues."""
     accumulation: Count = 1
-    learning_rate: float | None = None
-    """Learning rate. None: 5e-5, as published; 1e-4 for evenhand's own sentences."""
+    """Number of batches per optimiser step. Default: 1."""
+    learning_rate: Annotated[float | None, Flag(above=0)] = None
+    """Learning rate. Default: 5e-5; 1e-4 for the sentences of evenhand."""
     schedule: str = "linear"
-    warm_up: float = 0.0
-    weight_decay: float = 0.0
-    clip: float | None = 1.0
-    precision: str = "float32"
-    gradient_checkpointing: bool = False
-    dropout: bool = True
+    """Learning-rate schedule: linear (falls to 0), cosine or constant. Default: linear."""
+    warm_up: Annotated[float, Flag(low=0, below=1)] = 0.0
+    """Share of steps over which the learning rate rises, from 0 to below 1. Default: 0."""
+    longest: Annotated[Count, Flag(low=2)] = 36
+    """Maximum number of tokens per text; longer texts are cut. Default: 36; for dialogues the model's maximum."""
+    start: Literal["auto", "none"] = "auto"
+    """Token before each text: auto (the token that evenhand uses when it scores texts) or none (published). Default:
+    auto."""
     lora_rank: Count | None = None
+    """Train adapters of this rank instead of all weights."""
+    precision: str = "float32"
+    """Precision of the activations: float32 or bfloat16. Default: float32."""
+    gradient_checkpointing: bool = False
+    """Use less memory; training is about a third slower."""
+    evaluate_every: Count | None = None
+    """Number of steps between evaluations. Default: one epoch."""
+    patience: Count | None = None
+    """Stop after this number of evaluations in a row without improvement. Improvement is a smaller bias, or for
+    dialogue methods a smaller perplexity on held-out names. Default: never."""
+    search: Literal["grid", "random"] | None = None
+    """Train with several settings (grid or random) and choose one by its bias and perplexity on validation texts."""
+    over: tuple[str, ...] = ()
+    """With --search: setting of the method or the training to vary, as weight=0.1,1,10, or for random search as a
+    range, 'weight=log(0.1,100)'. Repeatable."""
+    trials: Count | None = None
+    """Number of trials of --search random. Default: 12."""
+    choose: Criterion = "bias"
+    """With --search: rule for choosing the trial. bias (smallest bias within --guard), pareto (best combination of bias
+    and perplexity within --guard) or published (largest p; ignores perplexity). Default: bias."""
+    guard: float = Field(default=1.05, ge=1)
+    """Largest allowed ratio of the chosen model's perplexity to the original's, on neutral texts. Default: 1.05."""
+    keep_trials: bool = False
+    """Keep the weights of all trials, not only of the chosen one."""
+    seed: Seed = 42
+    """Random seed. Default: 42."""
+    device: str = "auto"
+    """Device: auto, cpu, cuda, cuda:1 or mps. Default: auto."""
+    revision: str | None = None
+    """Branch, tag or commit of a Hugging Face model."""
+    trust_remote_code: Annotated[bool, Flag(resume="again")] = False
+    """Run Python code from the model's repository. Use only with models that you trust."""
+    weight_decay: float = 0.0
+    """Weight decay. Default: 0."""
+    clip: float | None = 1.0
+    """Maximum norm of the gradient; null turns clipping off. Default: 1.0."""
+    dropout: bool = True
+    """Use dropout during training. Default: yes."""
     lora_alpha: float | None = None
+    """Scale of the adapters. Default: twice their rank."""
     lora_dropout: float = 0.0
+    """Dropout of the adapters. Default: 0."""
     lora_layers: tuple[str, ...] = ()
     """Names of the layers that get LoRA adapters, as a list or separated by commas. Empty: all linear layers except the
-    head.
-    """
+    head."""
     save_dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """Data type of the stored weights; "auto" is that of the base model. Training uses 32 bits."""
-    evaluate_every: Count | None = None
-    patience: Count | None = None
-    """Number of evaluations without a smaller bias after which training stops. The best model is restored."""
     checkpoint_seconds: float = Field(default=60.0, ge=0)
-    seed: Seed = 42
-    search: Literal["grid", "random"] | None = None
-    """Train with several settings and choose one: all combinations of values, or settings drawn at random."""
-    over: tuple[str, ...] = ()
-    """Options to vary in a search: NAME=VALUE,VALUE or NAME=log(LOW,HIGH). See `search_space`."""
-    trials: Count | None = None
-    """Number of trials of a random search. None: 12."""
-    choose: Criterion = "bias"
-    """Criterion by which the best trial is chosen, a key of `CRITERIA`."""
-    guard: float = Field(default=1.05, ge=1)
-    """Largest acceptable perplexity of neutral texts for the chosen trial, as a multiple of the original model's."""
-    keep_trials: bool = False
-    """Keep the weights of all trials, instead of only those of the chosen one."""
+    """Seconds between checkpoints. Default: 60."""
 
     @field_validator("lora_layers", mode="before")
     @classmethod
@@ -279,15 +305,3 @@ class DebiasConfig(Options):
             )
         if self.choose == "published" and self.own_axis:
             raise no_p()
-
-
-def debias_config(given: Mapping[str, Any], settings: Sequence[str] = ()) -> DebiasConfig:
-    """Return the options from command-line flags and `--set name=value`. Raise a UsageError that names an invalid one.
-
-    >>> debias_config({"model": "gpt2", "method": "cda", "bias": "race"}, ["clip=0.5"]).clip
-    0.5
-    """
-    options: dict[str, Any] = {}
-    for setting in settings:
-        assign(options, setting)
-    return validated(DebiasConfig, {**options, **given})

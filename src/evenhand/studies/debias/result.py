@@ -9,17 +9,18 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.models import LanguageModel
-from evenhand.runs import Progress, resumable
+from evenhand.runs import Progress
 from evenhand.schema import as_json, checked_kinds
 from evenhand.studies.debias.conduct import debias_model
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.page import search_page, training_page
 from evenhand.studies.debias.shown import trial_table
+from evenhand.studies.debias.study import DEBIAS
 from evenhand.studies.debias.terminal import render_search, render_training
 from evenhand.studies.debias.training import DebiasStudy
 from evenhand.studies.debias.trials import NothingChosen
 from evenhand.studies.result import StudyResult
-from evenhand.study import loaded_or_none, name_of, validated
+from evenhand.study import Call, with_options
 
 FORMAT = 1
 
@@ -118,16 +119,13 @@ class Debiased(DebiasStudy, StudyResult):
         render_training(self.lineage, self.folder, console, paths)
 
 
+@with_options(DebiasConfig)
 @checked_kinds
 def debias(
     model: str | LanguageModel,
     *,
     method: str,
     output: Path | str,
-    bias: str | None = None,
-    specification: Path | str | None = None,
-    data: Path | str | None = None,
-    source: Path | str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Debiased:
@@ -146,22 +144,9 @@ def debias(
     output : path or str
         Folder of the trained model. An interrupted training there is resumed if everything that determines
         the weights is the same.
-    bias : str, optional
-        A published bias type of RedditBias ("race"), or "evenhand/AXIS" for evenhand's own sentences
-        ("evenhand/religion").
-    specification : path or str, optional
-        A TOML file with your own terms of two groups. It replaces `bias` and requires `data`.
-    data : path or str, optional
-        Your own data. The method determines the kind: texts, pairs of a chosen and a rejected text, or
-        dialogues.
-    source : path or str, optional
-        Folder with the files of RedditBias. Default: those of `evenhand data fetch redditbias`.
     progress : Progress, optional
         Receives progress messages.
-    options
-        All other options of `evenhand.studies.debias.DebiasConfig` (epochs, learning_rate, lora_rank, ...).
-        To train with several settings and keep the best, set search="grid" or "random" and
-        over=["weight=0.1,1,10", ...].
+    {options}
 
     Returns
     -------
@@ -214,33 +199,15 @@ def debias(
     >>> made.lineage["data"]["counterfactuals"], (made.path / "model.safetensors").is_file()
     (36, True)
     """
-    given = {
-        "model": name_of(model),
-        "method": method,
-        "bias": bias,
-        "specification": None if specification is None else str(specification),
-        "data": None if data is None else str(data),
-        "source": None if source is None else str(source),
-        **options,
-    }
-    config = validated(DebiasConfig, given)
-    return debias_with(config, output=Path(output), model=loaded_or_none(model), progress=progress)
+    return DEBIAS.run({"model": model, "method": method, **options}, output, progress)
 
 
-def debias_with(
-    options: DebiasConfig,
-    *,
-    output: Path,
-    model: LanguageModel | None = None,
-    progress: Progress | None = None,
-) -> Debiased:
-    """Train with options, and write the page; `model` is a loaded object that replaces the name."""
+def perform_debiasing(options: DebiasConfig, call: Call) -> Debiased:
+    """Train with options, or resume a training."""
+    output = Path(call.output or "")
     try:
-        made = Debiased(**vars(debias_model(options, output, model=model, progress=progress)))
+        return Debiased(**vars(debias_model(options, output, progress=call.progress, **call.loaded)))
     except NothingChosen as nothing:
         nothing.shown = UnchosenSearch(output, options.model, options.method, nothing.search)
         nothing.shown.report()
         raise
-    with resumable(f"The model is complete in {output}; the same command writes its page."):
-        made.report()
-    return made
