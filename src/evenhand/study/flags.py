@@ -44,10 +44,10 @@ def verb_parameters(
 ) -> list[inspect.Parameter]:
     """Return the parameters of the function of a verb, as typer reads them: one for each option, and others.
 
-    argument: name of the option that is given without a flag, and its help. others: parameters that are not options,
-    by name; "trust_addresses" comes after the options of the model, and the rest at the end, except an "output"
-    with a default. needed: whether options
-    without a default must be given, which is not so if the folder of a study can be given instead.
+    argument: name of the option that is given without a flag, and its help. others: parameters that are not options, by
+    name. "trust_addresses" comes after the options of the model, an "output" with a default after the options that must
+    be given, and the rest at the end. needed: whether options without a default must be given, which is not so if the
+    folder of a study can be given instead.
     """
     parameters: list[inspect.Parameter] = []
     others = dict(others)
