@@ -1,6 +1,8 @@
 """Every declared study accepts the same options from Python, from the command line, and from a file."""
 
 import inspect
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 import evenhand as eh
 from evenhand.cli import app
 from evenhand.cli.study_commands import StudyCommand
-from evenhand.schema import UsageError, write_json
+from evenhand.schema import ResumeRefused, UsageError, write_json
 from evenhand.studies.names import names_study
 from evenhand.studies.redditbias import redditbias
 from evenhand.study import Study
@@ -135,3 +137,40 @@ def test_an_unknown_name_is_refused_everywhere(verb, tmp_path):
     ):
         with pytest.raises(UsageError, match="there is no such option"):
             StudyCommand(study).main([*words_of(study, given), *words], standalone_mode=False)
+
+
+@pytest.mark.parametrize("verb", ["", *STUDIES])
+def test_help_imports_nothing_that_computes(verb):
+    code = f"""import sys
+from evenhand.cli.app import main
+sys.argv = ["evenhand", *{verb.split()}, "--help"]
+try:
+    main()
+finally:
+    loaded = {{"numpy", "polars", "scipy", *([] if {bool(verb)} else ["pydantic"])}} & set(sys.modules)
+    assert not loaded, loaded
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_file_of_options_cannot_name_servers_or_code(options_of, tmp_path):
+    judge = "llm-judge?url=https://example.org/v1&model=m"
+    words = [
+        "prefix=Be kind.",
+        "--model",
+        "gpt2",
+        "-c",
+        str(write_json(tmp_path / "a.yaml", {"classifier": judge})),
+    ]
+    command = StudyCommand(STUDIES["check-consistency"])
+    with pytest.raises(ResumeRefused, match=r"would send requests to example\.org"):
+        command.main(words, standalone_mode=False)
+    for more in (["--trust-addresses"], ["--classifier", judge], ["--set", f"classifier={judge!r}"]):
+        assert options_of(partial(command.main, [*words, *more], standalone_mode=False)).classifier == judge
+    words[-1] = str(write_json(tmp_path / "b.yaml", {"trust_remote_code": True}))
+    with pytest.raises(ResumeRefused, match="contains Python code"):
+        command.main(words, standalone_mode=False)
+    assert options_of(
+        partial(command.main, [*words, "--trust-remote-code"], standalone_mode=False)
+    ).trust_remote_code

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 from unicodedata import category
 
-from evenhand.schema import UsageError, check_fields
+from evenhand.schema import UsageError
 
 FormatName = Literal["blenderbot", "blenderbot-small", "dialogpt", "transcript", "chat"]
 PersonaLayout = Literal["training", "self-chat"]
@@ -39,6 +39,8 @@ class DialogueOptions:
     """
 
     def __post_init__(self) -> None:
+        from evenhand.schema import check_fields  # imports numpy, which the help does not need
+
         check_fields(self)
         if self.truncate is not None and self.truncate < 1:
             raise UsageError(f"truncate must be at least 1 token, got {self.truncate}.")

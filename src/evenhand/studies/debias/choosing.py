@@ -3,12 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from evenhand.mitigations.training import BIAS, PERPLEXITY, WHOLE
-from evenhand.schema import UsageError
+from evenhand.studies.debias.options import Criterion, no_p
 
-Criterion = Literal["bias", "pareto", "published"]
 CRITERIA: dict[Criterion, str] = {
     "bias": "the smallest bias among the trials within the guard",
     "pareto": "among the trials within the guard the one nearest to no bias at no cost, all of the model's bias "
@@ -135,12 +134,3 @@ def distance(one: Tried, base: Mapping[str, float | None], guard: float) -> floa
     left = one.value(BIAS) / before if before else one.value(BIAS)
     more = max(0.0, cost(one, base) - 1)
     return round(math.hypot(left, more / (guard - 1) if more else 0.0), 12)
-
-
-def no_p() -> UsageError:
-    """Return the error for a bias without a test to choose by."""
-    return UsageError(
-        "`--choose published` requires pairs of texts about two groups: its criterion is the p-value of a test "
-        "between them. The sentences of evenhand are not such pairs.",
-        "Use --choose bias or pareto, or a bias type of RedditBias, or --specification with --data.",
-    )

@@ -3,25 +3,19 @@
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import quote
 
 from pydantic import Field, field_validator
 
-from evenhand.mitigations.training import (
-    DialogueMethod,
-    TrainingMethod,
-    TrainingOptions,
-    check_installed,
-    holds_preferences,
-    load_method,
-    method_options,
-    own_axes,
-)
+# a lazy package: what computes is imported when it is used, not when the help is shown
+from evenhand.mitigations import training as debiasing
 from evenhand.schema import UsageError, split_options, unknown_name
-from evenhand.studies.debias.choosing import Criterion, no_p
-from evenhand.studies.debias.space import Setting, Space, plain, search_space
 from evenhand.study import Count, Flag, Seed, StudyOptions, validated
+
+if TYPE_CHECKING:
+    from evenhand.mitigations.training import DialogueMethod, TrainingOptions
+    from evenhand.studies.debias.space import Setting, Space
 
 OWN = {"epochs": 1.0, "batch_size": 16, "learning_rate": 1e-4}
 """Default training settings for evenhand's sentences: enough to reduce the bias with little other change."""
@@ -29,6 +23,8 @@ DIALOGUES = {"epochs": 2.0, "batch_size": 16, "learning_rate": 5e-5}
 """Default training settings for dialogues."""
 TRIALS = 12
 """Default number of trials of a random search."""
+Criterion = Literal["bias", "pareto", "published"]
+"""Rules for choosing a trial of a search."""
 SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
 """Options of a search: no trial has them."""
 
@@ -159,27 +155,29 @@ class DebiasConfig(StudyOptions):
         """Return True if your data file has pairs of a preferred and another text. Raise a DataError if it is not a
         table.
         """
-        return self.data is not None and holds_preferences(Path(self.data))
+        return self.data is not None and debiasing.holds_preferences(Path(self.data))
 
     @cached_property
-    def dialogue(self) -> DialogueMethod | None:
+    def dialogue(self) -> "DialogueMethod | None":
         """Return the method if it learns from dialogues, otherwise None. Raise a UsageError for an unknown method."""
-        method = load_method(self.method)
-        return method if isinstance(method, DialogueMethod) else None
+        method = debiasing.load_method(self.method)
+        return method if isinstance(method, debiasing.DialogueMethod) else None
 
     @property
-    def training(self) -> TrainingOptions:
+    def training(self) -> "TrainingOptions":
         """Return the options of the training loop. Raise a UsageError for values out of range."""
         fields: dict[str, Any] = {
-            name: getattr(self, name) for name in TrainingOptions.__dataclass_fields__ if hasattr(self, name)
+            name: getattr(self, name)
+            for name in debiasing.TrainingOptions.__dataclass_fields__
+            if hasattr(self, name)
         }
         open_fields = [name for name in OWN if fields[name] is None]
         for name in open_fields:
             if self.dialogue:
                 fields[name] = DIALOGUES[name]
             else:
-                fields[name] = OWN[name] if self.own_axis else getattr(TrainingOptions, name)
-        return TrainingOptions(**fields)
+                fields[name] = OWN[name] if self.own_axis else getattr(debiasing.TrainingOptions, name)
+        return debiasing.TrainingOptions(**fields)
 
     def same_result(self) -> dict[str, Any]:
         """Return the options that affect the weights, JSON-serialisable: all but paths and devices."""
@@ -200,11 +198,11 @@ class DebiasConfig(StudyOptions):
 
         Raises ModelError where a package that it trains with is missing.
         """
-        method = load_method(self.method)
-        if isinstance(method, TrainingMethod):
-            check_installed(self.training)
+        method = debiasing.load_method(self.method)
+        if isinstance(method, debiasing.TrainingMethod):
+            debiasing.check_installed(self.training)
             return
-        given = sorted(self.model_fields_set & set(TrainingOptions.__dataclass_fields__) - {"seed"})
+        given = sorted(self.model_fields_set & set(debiasing.TrainingOptions.__dataclass_fields__) - {"seed"})
         if given:
             raise UsageError(
                 f"{method.name} does not train, so it cannot be combined with {' and '.join(given)}.",
@@ -212,18 +210,22 @@ class DebiasConfig(StudyOptions):
             )
 
     @property
-    def space(self) -> Space:
+    def space(self) -> "Space":
         """Return the options that a search varies. Raise a UsageError if they are invalid (see `search_space`)."""
+        from evenhand.studies.debias.space import search_space
+
         return search_space(self.method, self.over, sorted(self.model_fields_set))
 
-    def settings(self) -> list[Setting]:
+    def settings(self) -> "list[Setting]":
         """Return the settings of all trials, in order; raises UsageError."""
         return self.space.settings(self.search or "grid", self.trials or TRIALS, self.seed)
 
     def of_trial(self, setting: Mapping[str, Any]) -> "DebiasConfig":
         """Return the training options of one trial. Raise a UsageError for values out of range."""
+        from evenhand.studies.debias.space import plain
+
         name, given = split_options(self.method)
-        own = {option: value for option, value in setting.items() if option in method_options(name)}
+        own = {option: value for option, value in setting.items() if option in debiasing.method_options(name)}
         written = {**given, **{option: plain(value) for option, value in own.items()}}
         words = [f"{option}={quote(value, safe=',')}" for option, value in written.items()]
         loop = {option: value for option, value in setting.items() if option not in own}
@@ -255,8 +257,8 @@ class DebiasConfig(StudyOptions):
                 "For example: --bias evenhand/religion (sentences of evenhand), --bias race (RedditBias), "
                 "--specification FILE with --data FILE, or --data PAIRS.csv with --method dpo.",
             )
-        if self.own_axis and self.own_axis not in own_axes():
-            raise unknown_name("axis", self.own_axis, own_axes())
+        if self.own_axis and self.own_axis not in debiasing.own_axes():
+            raise unknown_name("axis", self.own_axis, debiasing.own_axes())
         if self.own_axis and (self.specification or self.data or self.source):
             raise UsageError(
                 f"{self.bias} comes with its own sentences and terms and cannot be combined with others.",
@@ -279,13 +281,13 @@ class DebiasConfig(StudyOptions):
     def _check_dialogue(self) -> None:
         if self.bias or self.specification or self.source:
             raise UsageError(
-                f"{load_method(self.method).name} learns from dialogues and cannot be combined with a bias type, "
-                "`--specification` or `--from`.",
+                f"{debiasing.load_method(self.method).name} learns from dialogues and cannot be combined with a bias "
+                "type, `--specification` or `--from`.",
                 "Remove these options, and give the dialogues: --data RUN",
             )
         if not self.data:
             raise UsageError(
-                f"{load_method(self.method).name} learns from dialogues, but `--data` is missing.",
+                f"{debiasing.load_method(self.method).name} learns from dialogues, but `--data` is missing.",
                 "Give a run or a table: --data RUN (docs/how-to/debias_a_dialogue_model.md)",
             )
 
@@ -305,3 +307,12 @@ class DebiasConfig(StudyOptions):
             )
         if self.choose == "published" and self.own_axis:
             raise no_p()
+
+
+def no_p() -> UsageError:
+    """Return the error for a bias without a test to choose by."""
+    return UsageError(
+        "`--choose published` requires pairs of texts about two groups: its criterion is the p-value of a test "
+        "between them. The sentences of evenhand are not such pairs.",
+        "Use --choose bias or pareto, or a bias type of RedditBias, or --specification with --data.",
+    )

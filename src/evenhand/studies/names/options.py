@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, field_validator
 
-from evenhand.benchmarks import SelfChatDecoding
 from evenhand.models.dialogue import DialogueOptions
 from evenhand.schema import UsageError
 from evenhand.studies.model_options import ModelOptions
@@ -15,7 +14,6 @@ from evenhand.study import Count, Flag, SeedOptions, StudyOptions, StudyRecord, 
 
 BASE = "original"
 """Label of the original model."""
-DECODINGS = get_args(SelfChatDecoding)
 ENDED = ("measurements.parquet", "findings.parquet", "headlines.parquet")
 LABEL = re.compile(r"[\w][\w .+-]{0,59}")
 
@@ -56,7 +54,7 @@ class NamesConfig(StudyOptions, SeedOptions, ModelOptions):
     uses by default. Repeatable."""
     personas: Annotated[str | None, Flag(form="path")] = None
     """File of personas, two lines each. Default: the personas of evenhand."""
-    dialogue: DialogueOptions = DialogueOptions()
+    dialogue: DialogueOptions = Field(default_factory=DialogueOptions)
     """Format of conversations."""
     data: Annotated[dict[str, str], Flag(form="NAME=FOLDER")] = Field(default_factory=dict)
     """Folder of crows-pairs or stereoset, as NAME=FOLDER. Default: the cache. Data sets that are not found are left
@@ -87,11 +85,14 @@ class NamesConfig(StudyOptions, SeedOptions, ModelOptions):
     @field_validator("decoding")
     @classmethod
     def _known_decodings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [name for name in value if name not in DECODINGS]
+        from evenhand.benchmarks import SelfChatDecoding
+
+        known = get_args(SelfChatDecoding)
+        unknown = [name for name in value if name not in known]
         if not value:
-            raise ValueError(f"no value is given; expected at least one of {', '.join(DECODINGS)}")
+            raise ValueError(f"no value is given; expected at least one of {', '.join(known)}")
         if unknown:
-            raise unknown_value(unknown[0], DECODINGS)
+            raise unknown_value(unknown[0], known)
         return tuple(dict.fromkeys(value))
 
     @property

@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator
 
-from evenhand.mitigations.training import TrainingMethod, load_method, method_options, own_axes
-from evenhand.prompts.redditbias import BIAS_TYPES
+# lazy packages: what computes is imported when it is used, not when the help is shown
+from evenhand.mitigations import training
+from evenhand.prompts import redditbias as pairs
 from evenhand.schema import UsageError, split_options
 from evenhand.studies.model_options import ModelOptions
 from evenhand.study import Count, Flag, SeedOptions, StudyOptions, StudyRecord, unknown_value
@@ -97,7 +98,7 @@ class RedditBiasConfig(StudyOptions, SeedOptions, ModelOptions):
     @field_validator("bias")
     @classmethod
     def _known_bias(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        known = (*BIAS_TYPES, *(f"{OWN}{axis}" for axis in own_axes()))
+        known = (*pairs.BIAS_TYPES, *(f"{OWN}{axis}" for axis in training.own_axes()))
         unknown = [bias for bias in value if bias not in known]
         if not value:
             raise ValueError(f"no value is given; expected at least one of {', '.join(known)}")
@@ -110,7 +111,7 @@ class RedditBiasConfig(StudyOptions, SeedOptions, ModelOptions):
     def _known_methods(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for words in value:
             try:
-                load_method(words)
+                training.load_method(words)
             except UsageError as error:
                 raise ValueError(str(error)) from error
         return tuple(dict.fromkeys(value))
@@ -138,7 +139,9 @@ class RedditBiasConfig(StudyOptions, SeedOptions, ModelOptions):
         """Return the control of a method: the same texts and steps with weight 0, or plain fine-tuning.
 
         The control of a method without training is the original model."""
-        if not isinstance(load_method(words), TrainingMethod):  # a projection is not trained on texts
+        if not isinstance(
+            training.load_method(words), training.TrainingMethod
+        ):  # a projection is not trained on texts
             return Made("", BASE)
         same = next((plain for plain in self.methods if is_plain(plain)), None)
         if not _is_weighted(words):
@@ -147,7 +150,7 @@ class RedditBiasConfig(StudyOptions, SeedOptions, ModelOptions):
             return Made(key, called, bias, PLAIN, steps_of=f"{slug(bias)}-{slug(words)}")
         if same is not None:
             return Made("", same, bias, same)
-        if load_method(words).parameters().get("lm_weight", 1.0) == 1.0:
+        if training.load_method(words).parameters().get("lm_weight", 1.0) == 1.0:
             return Made(f"{slug(bias)}-{CONTROL}", CONTROL, bias, PLAIN)
         name, _, given = words.partition("?")
         kept = [part for part in given.split("&") if part and not part.startswith(f"{WEIGHT}=")]
@@ -173,11 +176,11 @@ def is_plain(words: str) -> bool:
     >>> is_plain("hd?weight=0"), is_plain("hd"), is_plain("cda")
     (True, False, False)
     """
-    return _is_weighted(words) and load_method(words).parameters()[WEIGHT] == 0
+    return _is_weighted(words) and training.load_method(words).parameters()[WEIGHT] == 0
 
 
 def _is_weighted(words: str) -> bool:
-    return WEIGHT in method_options(split_options(words)[0])
+    return WEIGHT in training.method_options(split_options(words)[0])
 
 
 def slug(words: str) -> str:

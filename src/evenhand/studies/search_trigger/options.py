@@ -1,15 +1,17 @@
 """Options of a search for a trigger."""
 
-from typing import Annotated, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 from pydantic import Field
 
-from evenhand.classifiers import ClassifiedText
-from evenhand.mitigations.triggers import Mode, Objective, TriggerSearchOptions
-from evenhand.models import Decoding
 from evenhand.schema import UsageError
 from evenhand.studies.model_options import ModelOptions, check_chat
 from evenhand.study import Flag, Seed, StudyOptions
+
+if TYPE_CHECKING:
+    from evenhand.classifiers import ClassifiedText
+    from evenhand.mitigations.triggers import Mode, Objective, TriggerSearchOptions
+    from evenhand.models import Decoding
 
 
 class TriggerSearch(StudyOptions, ModelOptions):
@@ -82,15 +84,19 @@ class TriggerSearch(StudyOptions, ModelOptions):
     """Random seed."""
 
     @property
-    def objective(self) -> Objective:
+    def objective(self) -> "Objective":
         """Return the aim of the trigger. Raise a UsageError if mode and groups do not fit."""
+        from evenhand.mitigations.triggers import Objective
+
         return Objective(
-            mode=cast(Mode, self.mode), against=self.against, favour=self.favour, fluency=self.fluency
+            mode=cast("Mode", self.mode), against=self.against, favour=self.favour, fluency=self.fluency
         )
 
     @property
-    def search(self) -> TriggerSearchOptions:
+    def search(self) -> "TriggerSearchOptions":
         """Return the options of the search algorithm. Raise a UsageError for values out of range."""
+        from evenhand.mitigations.triggers import TriggerSearchOptions
+
         return TriggerSearchOptions(
             tokens=self.tokens,
             initial=self.initial,
@@ -107,8 +113,10 @@ class TriggerSearch(StudyOptions, ModelOptions):
         )
 
     @property
-    def decoding(self) -> Decoding:
+    def decoding(self) -> "Decoding":
         """Return the decoding settings of the classified continuations. Raise a UsageError for values out of range."""
+        from evenhand.models import Decoding
+
         return Decoding(
             max_new_tokens=self.max_new_tokens,
             temperature=self.temperature,
@@ -118,8 +126,10 @@ class TriggerSearch(StudyOptions, ModelOptions):
         )
 
     @property
-    def rule(self) -> ClassifiedText:
+    def rule(self) -> "ClassifiedText":
         """Return the rule that selects the text for the classifier."""
+        from evenhand.classifiers import ClassifiedText
+
         return ClassifiedText(
             part="prompt+continuation" if self.judge_prompt else "continuation",
             first_sentence=self.first_sentence,
