@@ -61,7 +61,7 @@ def study():
 def measured(address, seconds, full):
     """Milliseconds of each kind of call, and seconds of beginning, progress and export."""
     from evenhand.annotation.definition import Answer
-    from evenhand.annotation.store import Shown, UnitDone, administration, begin_study, people, sittings
+    from evenhand.annotation.store import ShowItem, UnitDone, administration, begin_study, people, sittings
 
     clock = time.perf_counter
     start = clock()
@@ -87,7 +87,7 @@ def measured(address, seconds, full):
         before = clock()
         there = sittings.step(store, person, now)
         took = (clock() - before) * 1000
-        if isinstance(there, Shown):
+        if isinstance(there, ShowItem):
             calls["step: a new unit" if there.position == 0 else "step: the next item"].append(took)
             timed("step: again", sittings.step, store, person, now)
             last = "answer: last of a unit" if there.position == there.length - 1 else "answer"

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.annotation.analysis.conduct import analysed
+from evenhand.annotation.analysis.conduct import analyse_export
 from evenhand.annotation.analysis.options import AnalysisOptions
 from evenhand.annotation.analysis.person_groups import with_person_groups
 from evenhand.annotation.exports import Export
@@ -50,7 +50,7 @@ def export(rows: list[dict]) -> Export:
 
 def test_rates_of_each_group_are_those_of_its_votes_and_a_planted_difference_is_found() -> None:
     rows = rated(np.random.default_rng(1), 0.85, 0.2, spread=0.3)
-    found = analysed(export(rows), AnalysisOptions(by=BY)).tables
+    found = analyse_export(export(rows), AnalysisOptions(by=BY)).tables
     for level, parity in (("old", 0), ("young", 1)):
         mine = [row["answer"] == "yes" for row in rows if row["role"] == "real"
                 and int(row["person"][1:]) % 2 == parity and row["person"] != "p0"]  # fmt: skip
@@ -81,7 +81,7 @@ def test_preferences_are_split_by_annotators_too() -> None:
         for row in rated(np.random.default_rng(0), 0.5, 0.5)
         if row["role"] == "survey"
     ]
-    found = analysed(export(rows), AnalysisOptions(by=BY)).tables.win_rates_by
+    found = analyse_export(export(rows), AnalysisOptions(by=BY)).tables.win_rates_by
     assert dict(found.select("level", "raw").rows()).keys() == {"old", "young"}
     assert {round(rate) for rate in found["raw"]} == {0, 1} and found["raw"].n_unique() == 2
 
@@ -89,12 +89,12 @@ def test_preferences_are_split_by_annotators_too() -> None:
 def test_what_nobody_was_asked_splits_nothing() -> None:
     rows = rated(np.random.default_rng(0), 0.5, 0.5)
     with pytest.raises(UsageError, match="Unknown question about the annotators: 'agee'"):
-        analysed(export(rows), AnalysisOptions(by="person.agee"))
+        analyse_export(export(rows), AnalysisOptions(by="person.agee"))
     with pytest.raises(DataError, match="the export has no answers of annotators about"):
-        analysed(export([row for row in rows if row["role"] == "real"]), AnalysisOptions(by=BY))
+        analyse_export(export([row for row in rows if row["role"] == "real"]), AnalysisOptions(by=BY))
     silent = [row | ({"answer": None} if row["role"] == "survey" else {}) for row in rows]
     with pytest.raises(DataError, match="no annotator answered the question 'age'"):
-        analysed(export(silent), AnalysisOptions(by=BY))
+        analyse_export(export(silent), AnalysisOptions(by=BY))
     kept = with_person_groups(table(rows), BY)
     groups = [json.loads(one) for one in kept.filter(pl.col("role") == "real", person="p1")["groups"]]
     assert all(one == {"axis": "gender", "group": "women", BY: "young"} for one in groups)

@@ -13,8 +13,8 @@ from scipy.stats import binomtest, chi2_contingency, pearsonr
 from evenhand.annotation import PeopleStudy, analyse
 from evenhand.annotation.definition import TEMPLATES, Study, template
 from evenhand.annotation.exports import read_export
-from evenhand.annotation.exports.votes import described
-from evenhand.annotation.quality import excluded
+from evenhand.annotation.exports.votes import describe_study
+from evenhand.annotation.quality import apply_rules
 from evenhand.annotation.simulating import simulated_votes
 from evenhand.schema import VOTES, DataError, UsageError, write_votes
 from tests.annotation.analysis.written_exports import (
@@ -331,7 +331,7 @@ def test_the_header_of_every_template_is_understood(tmp_path: Path, name: str) -
         item = {"id": "i", "pair": [{"id": c, "turns": [{"speaker": "A", "text": "Hi."}]} for c in "ab"]}
     study = Study.model_validate(template(name) | {"name": "simulated", "items": [item]})
     votes = simulated_votes({"new": 1.0, "old": 0.0}, persons=40, onboarding=2, seed=1)
-    file = write_votes(tmp_path / "v.jsonl", excluded(votes, study.rules), described(study))
+    file = write_votes(tmp_path / "v.jsonl", apply_rules(votes, study.rules), describe_study(study))
     found = analyse(file)
     assert found.analysis.rules.rules == study.rules
     assert found.headlines[0][0] == "preferred"

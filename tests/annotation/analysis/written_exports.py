@@ -12,7 +12,7 @@ from rich.console import Console
 
 from evenhand.annotation import PeopleStudy
 from evenhand.annotation.definition import Rule
-from evenhand.annotation.quality import excluded
+from evenhand.annotation.quality import apply_rules
 from evenhand.annotation.simulating import simulated_ratings, simulated_votes
 from evenhand.schema import VOTES, write_votes
 
@@ -33,7 +33,7 @@ SCALE = {"kind": "scale", "id": "equality", "use": "sdo7", "draw": 2}
 
 def written(path: Path, votes: pl.DataFrame, study: Mapping[str, Any] = STUDY) -> Path:
     """As an export: with what the study's rules take out marked."""
-    return write_votes(path, excluded(votes, RULES.validate_python(study["rules"])), study)
+    return write_votes(path, apply_rules(votes, RULES.validate_python(study["rules"])), study)
 
 
 def pairs(tmp: Path, strengths: Mapping[str, float], *, name: str = "votes.jsonl", **asked: Any) -> Path:

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from evenhand.annotation.analysis.conduct import analysed
+from evenhand.annotation.analysis.conduct import analyse_export
 from evenhand.annotation.analysis.options import AnalysisOptions
 from evenhand.annotation.definition import SDO7
 from evenhand.annotation.exports import read_export, write_export
@@ -120,7 +120,7 @@ def test_a_turn_gets_several_marks_which_are_rows_of_their_own(stored, tmp_path)
     exported = read_export(write_export(somebody.store, tmp_path / "votes.jsonl"))
     rows = exported.votes.filter(measurement="marks").select("turn", "answer").sort("turn", "answer").rows()
     assert rows == [(1, "dull"), (1, "rude"), (3, "dull")]
-    table = analysed(exported, AnalysisOptions()).tables.marks.filter(pl.col("turn").is_null())
+    table = analyse_export(exported, AnalysisOptions()).tables.marks.filter(pl.col("turn").is_null())
     assert dict(table.select("option", "n_marked").rows()) == {"dull": 1, "rude": 1}
 
 

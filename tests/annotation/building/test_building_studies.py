@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.annotation.building import build_study
-from evenhand.annotation.building.built import Chat, Said
+from evenhand.annotation.building.built import Chat, StudyText
 from evenhand.annotation.definition import Item, Study, read_study, write_study
 from evenhand.schema import DataError, UsageError
 from evenhand.studies.audit import audit, rescore
@@ -170,7 +170,7 @@ def test_likelihoods_alone_make_no_study(tmp_path: Path) -> None:
 
 
 def test_control_characters_are_taken_out_of_groups_models_and_conversations() -> None:
-    said = Said("a\x07b", context="c\x00d", model="m\x1b", groups={"group": "wo\x07men", "share": 0.5})
+    said = StudyText("a\x07b", context="c\x00d", model="m\x1b", groups={"group": "wo\x07men", "share": 0.5})
     assert (said.text, said.context, said.model) == ("ab", "cd", "m")
     assert said.groups == {"group": "women", "share": 0.5}
     chat = Chat((("A", "hi\x07"), ("B", "yes\x00")), "B", "m", groups={"name": "Ana\x07"})

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from evenhand.annotation.building import build_study
-from evenhand.annotation.building.built import Chat, Notes, Said, Wanted
+from evenhand.annotation.building.built import Chat, ContentSelection, Notes, StudyText
 from evenhand.annotation.building.pairing import paired_chats, paired_texts
 from evenhand.annotation.definition import Item
 from evenhand.runs import RunDirectory
@@ -108,8 +108,8 @@ def test_what_was_called_toxic_is_left_out_unless_wanted(talks: dict[str, RunDir
     assert len(kept.study.items) > len(built.study.items)
 
 
-def said(text: str, model: str, prompt: str, **more: object) -> Said:
-    return Said(text, "Hi.", model, prompt=(prompt,), **more)  # type: ignore[arg-type]
+def said(text: str, model: str, prompt: str, **more: object) -> StudyText:
+    return StudyText(text, "Hi.", model, prompt=(prompt,), **more)  # type: ignore[arg-type]
 
 
 def test_descriptors_that_may_hurt_are_left_out() -> None:
@@ -124,7 +124,7 @@ def test_descriptors_that_may_hurt_are_left_out() -> None:
         for model in ("a", "b")
     ]
     notes = Notes()
-    items = paired_texts(models, Wanted(), notes)
+    items = paired_texts(models, ContentSelection(), notes)
     assert [turns(item, 0)[1][1] for item in items] == ["a one"]
     assert notes.all() == (
         "1 answers of a to descriptors that may be hurtful or divisive are left out.",
@@ -132,15 +132,15 @@ def test_descriptors_that_may_hurt_are_left_out() -> None:
         "1 answers of b that a classifier calls toxic or offensive are left out.",
         "1 responses of a or b are left out, because the other model has no response to the same prompt.",
     )
-    assert len(paired_texts(models, Wanted(drop_unsafe=False), Notes())) == 3
+    assert len(paired_texts(models, ContentSelection(drop_unsafe=False), Notes())) == 3
 
 
 def test_answers_that_are_all_the_same_make_no_study() -> None:
     models = [[said("yes", model, "1")] for model in ("a", "b")]
     with pytest.raises(DataError, match="no prompt has different responses"):
-        paired_texts(models, Wanted(), Notes())
+        paired_texts(models, ContentSelection(), Notes())
     with pytest.raises(DataError, match="No pair of conversations"):
-        paired_chats([[], [Chat((("A", "Hi."),), "A", "b")]], Wanted(), Notes())
+        paired_chats([[], [Chat((("A", "Hi."),), "A", "b")]], ContentSelection(), Notes())
 
 
 def test_single_answers_are_not_drawn(run_of: Judged) -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from evenhand.annotation import definition
-from evenhand.annotation.definition import SDO7, TEMPLATES, Scale, statements_of, template, template_note
+from evenhand.annotation.definition import SDO7, TEMPLATES, Scale, list_statements, template, template_note
 from evenhand.schema import UsageError
 
 SHARED = Path(os.environ.get("EVENHAND_SHARED", Path(__file__).resolve().parents[4] / "shared"))
@@ -34,11 +34,11 @@ def test_the_statements_are_those_of_table_12_and_reversed_below_its_middle() ->
 def test_half_of_the_statements_are_reversed_and_all_have_names_of_their_own() -> None:
     assert len({statement.id for statement in SDO7}) == 16
     assert sum(statement.reversed for statement in SDO7) == 8
-    assert statements_of(Scale(id="views", use="sdo7")) == SDO7
+    assert list_statements(Scale(id="views", use="sdo7")) == SDO7
     own = Scale.model_validate(
         {"id": "own", "labels": ["No", "Yes"], "statements": [{"id": "one", "text": "One."}]}
     )
-    assert [statement.id for statement in statements_of(own)] == ["one"]
+    assert [statement.id for statement in list_statements(own)] == ["one"]
 
 
 @pytest.mark.parity

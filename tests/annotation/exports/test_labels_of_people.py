@@ -31,9 +31,9 @@ def sit(study: Study, database: Path, people: int) -> None:
     pytest.importorskip("sqlalchemy", reason="evenhand[annotate] is not installed")
     from evenhand.annotation.store import (
         AskConsent,
-        Corrected,
-        Ended,
-        Shown,
+        EndVisit,
+        ShowCorrection,
+        ShowItem,
         UnitDone,
         people as persons,
         sittings,
@@ -44,14 +44,14 @@ def sit(study: Study, database: Path, people: int) -> None:
     [invite] = persons.make_invites(store, 1, now, uses=None)
     for _ in range(people):
         person = persons.arrive(store, invite.id, now)
-        while not isinstance(at := sittings.step(store, person, now), Ended):
+        while not isinstance(at := sittings.step(store, person, now), EndVisit):
             now += timedelta(seconds=6)
             match at:
                 case AskConsent():
                     sittings.agree(store, person, now)
-                case Corrected():
+                case ShowCorrection():
                     sittings.read_correction(store, person, at.shown.presentation, now)
-                case Shown():
+                case ShowItem():
                     known = at.item.expected.get("label")
                     sure = opinion(at.item) if known is None else known == "negative"
                     said = sure if known or rng.random() < 0.95 else not sure

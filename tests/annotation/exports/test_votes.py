@@ -19,7 +19,7 @@ from evenhand.annotation.definition import (
     Option,
     Study,
 )
-from evenhand.annotation.exports import described, read_export, write_answers
+from evenhand.annotation.exports import describe_study, read_export, write_answers
 from evenhand.schema import VOTES, DataError, UsageError, is_annotations, write_votes
 from evenhand.schema.annotations import ANNOTATIONS
 from evenhand.schema.files import table_bytes
@@ -107,7 +107,9 @@ def test_whatever_people_wrote_comes_back(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_exports_of_versions_without_the_texts_of_pairs_are_read(tmp_path: Path, kind: str) -> None:
-    path = write_votes(tmp_path / f"votes.{kind}", pl.DataFrame([vote()], schema=VOTES), described(STUDY))
+    path = write_votes(
+        tmp_path / f"votes.{kind}", pl.DataFrame([vote()], schema=VOTES), describe_study(STUDY)
+    )
     if kind == "jsonl":
         first, *lines = path.read_text().splitlines()
         older = [
@@ -147,7 +149,7 @@ def test_the_first_line_has_the_study_and_gives_nothing_away(tmp_path: Path) -> 
     path = write_answers([text_vote(text="said")], STUDY, tmp_path / "votes.jsonl")
     first = json.loads(path.read_text().splitlines()[0])
     assert first["evenhand_annotations"] == 1
-    assert first["study"] == described(STUDY)
+    assert first["study"] == describe_study(STUDY)
     assert first["study"]["questions"][0]["options"][0] == {"id": "yes", "label": "Yes", "value": 1.0}
     assert first["study"]["rules"][0]["rule"] == "gold_below"
     assert "secret" not in path.read_text()

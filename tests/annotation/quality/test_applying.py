@@ -1,4 +1,4 @@
-"""Rules of exclusion: as a loop by hand finds them, in small cases, and what `excluded` makes of them."""
+"""Rules of exclusion: as a loop by hand finds them, in small cases, and what `apply_rules` makes of them."""
 
 import random
 from datetime import timedelta
@@ -16,7 +16,7 @@ from evenhand.annotation.definition import (
     Rule,
     TooFast,
 )
-from evenhand.annotation.quality import broken_rules, excluded
+from evenhand.annotation.quality import apply_rules, broken_rules
 from evenhand.schema import VOTES
 from tests.annotation.quality import by_hand
 from tests.helpers.simulated_people import BEGAN, WORDS, table, text_vote, vote
@@ -243,22 +243,22 @@ def test_excluded_names_rules_that_count_and_what_was_rejected() -> None:
     votes = table(rows).with_columns(
         excluded=pl.when(pl.col("person") == "p1").then(pl.lit("by_hand,too_fast"))
     )
-    out = excluded(votes, rules)
+    out = apply_rules(votes, rules)
     assert out.drop("excluded").equals(votes.drop("excluded"))
     assert out.select("person", "excluded").unique(maintain_order=True).rows() == [
         ("p1", "by_hand"),
         ("p2", "gold_below,rejected"),
         ("p3", "gold_below"),
     ]
-    assert excluded(out, rules).equals(out)
-    assert excluded(out, [])["excluded"].to_list()[:5] == ["by_hand"] * 3 + ["rejected"] * 2
+    assert apply_rules(out, rules).equals(out)
+    assert apply_rules(out, [])["excluded"].to_list()[:5] == ["by_hand"] * 3 + ["rejected"] * 2
 
 
 def test_nobody_breaks_anything_where_nobody_answered() -> None:
     nobody = pl.DataFrame(schema=VOTES)
     rules = some_rules(random.Random(0))
     assert broken_rules(nobody, rules) == []
-    assert excluded(nobody, rules).schema == nobody.schema
+    assert apply_rules(nobody, rules).schema == nobody.schema
 
 
 def test_any_wrong_attempt_counts_where_the_rule_says_so() -> None:

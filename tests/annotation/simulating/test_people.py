@@ -23,7 +23,7 @@ from evenhand.annotation.definition import (
     check_answers,
 )
 from evenhand.annotation.simulating import Population, SimulatedPerson, marginal_rate
-from evenhand.annotation.store import AskSurvey, Shown
+from evenhand.annotation.store import AskSurvey, ShowItem
 
 CHOICE = Choice(id="rude", text="Rude?", options=(Option(id="yes", label="Yes"), Option(id="no", label="No")))
 PAIR = PairChoice(id="better", text="Which?", reason=Reason(minimum=60))
@@ -42,10 +42,10 @@ def pair(number: int) -> Item:
     return Item(id=f"pair-{number}", pair=(talk(f"new-{number}", "new"), talk(f"old-{number}", "old")))
 
 
-def shown(item: Item, *questions: str, left: str = "a", position: int = 0) -> Shown:
+def shown(item: Item, *questions: str, left: str = "a", position: int = 0) -> ShowItem:
     side = "a" if left == "a" else "b"
     until = datetime(2026, 1, 1, tzinfo=UTC)
-    return Shown(f"shown-{item.id}", item, side, questions, position, 5, False, until)
+    return ShowItem(f"shown-{item.id}", item, side, questions, position, 5, False, until)
 
 
 def said(

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from random import Random
 
 from evenhand.annotation.definition import Answer
-from evenhand.annotation.store import LeaseLost, Shown, open_store, people, sittings
+from evenhand.annotation.store import LeaseLost, ShowItem, open_store, people, sittings
 from tests.annotation.store.persons import act
 
 
@@ -21,7 +21,7 @@ def main(address: str, seed: str) -> None:
         now = datetime.now(UTC)
         person = people.arrive(store, invite, now, external=f"{seed}-{random.randrange(6)}")
         there = sittings.step(store, person, now)
-        if isinstance(there, Shown):
+        if isinstance(there, ShowItem):
             said = random.choice("ab")
             try:
                 sittings.answer(store, person, there.presentation, {"who": Answer(said)}, datetime.now(UTC))

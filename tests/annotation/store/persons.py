@@ -11,10 +11,10 @@ from evenhand.annotation.definition import Answer, Item, Marks, Study
 from evenhand.annotation.store import (
     AskConsent,
     AskSurvey,
-    Corrected,
-    Ended,
+    EndVisit,
     LeaseLost,
-    Shown,
+    ShowCorrection,
+    ShowItem,
     Step,
     Store,
     UnitDone,
@@ -75,11 +75,11 @@ def act(store: Store, person: str, there: Step, now: datetime, judge: Judge = fi
     match there:
         case AskConsent():
             sittings.agree(store, person, now)
-        case Shown():
+        case ShowItem():
             marks = {question.id for question in store.study.questions if isinstance(question, Marks)}
             said = {q: Answer(None) if q in marks else Answer(judge(there.item, q)) for q in there.questions}
             sittings.answer(store, person, there.presentation, said, now)
-        case Corrected():
+        case ShowCorrection():
             sittings.read_correction(store, person, there.shown.presentation, now)
         case AskSurvey():
             names = [s.id for s in there.statements] or [q.id for q in getattr(there.block, "questions", ())]
@@ -88,7 +88,7 @@ def act(store: Store, person: str, there: Step, now: datetime, judge: Judge = fi
             if not there.more:
                 return False
             sittings.next_unit(store, person, now)
-        case Ended():
+        case EndVisit():
             return False
     return True
 
@@ -107,10 +107,10 @@ def work(
     return sittings.step(store, person, now + timedelta(seconds=most))
 
 
-def show(store: Store, person: str, now: datetime = START) -> Shown:
+def show(store: Store, person: str, now: datetime = START) -> ShowItem:
     """What a person is shown, who must be shown something."""
     there = sittings.step(store, person, now)
-    assert isinstance(there, Shown), there
+    assert isinstance(there, ShowItem), there
     return there
 
 

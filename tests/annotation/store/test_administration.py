@@ -11,9 +11,9 @@ from sqlalchemy import event, exc, text
 
 from evenhand.annotation.definition import Answer
 from evenhand.annotation.store import (
-    Ended,
+    EndVisit,
     LeaseLost,
-    Shown,
+    ShowItem,
     Store,
     administration,
     begin_study,
@@ -82,7 +82,7 @@ def test_rejected_votes_do_not_count_and_come_back_where_there_is_room(store: St
     administration.review(store, one, "rejected", "too fast", "ada", START)
     assert administration.progress(store, START).votes == 8
     sittings.next_unit(store, one, START)
-    assert sittings.step(store, one, START) == Ended("blocked")
+    assert sittings.step(store, one, START) == EndVisit("blocked")
     assert {row["review"] for row in administration.votes(store, person=one)} == {"rejected"}
     check(store)
     three = come(store)
@@ -105,16 +105,16 @@ def test_a_blocked_person_ends_the_unit_and_gets_no_other(store: Store) -> None:
     sittings.answer(store, person, shown.presentation, {"who": Answer("a")}, START)
     administration.block(store, person, True, "ada", START)
     assert administration.progress(store, START).leased == administration.progress(store, START).votes == 0
-    assert isinstance(sittings.step(store, person, START), Shown)
+    assert isinstance(sittings.step(store, person, START), ShowItem)
     assert work(store, person).more is False
     sittings.next_unit(store, person, START)
-    assert sittings.step(store, person, START) == Ended("blocked")
+    assert sittings.step(store, person, START) == EndVisit("blocked")
     assert {row["excluded"] for row in administration.votes(store)} == {"blocked"}
     check(store)
     administration.block(store, person, False, "ada", START)
     assert administration.progress(store, START).votes == 4
     assert {row["excluded"] for row in administration.votes(store)} == {None}
-    assert isinstance(sittings.step(store, person, START), Shown)
+    assert isinstance(sittings.step(store, person, START), ShowItem)
     check(store)
 
 
@@ -269,7 +269,7 @@ def test_who_comes_back_has_lost_what_others_took(store_address: str) -> None:
     check(store)
     with pytest.raises(LeaseLost):
         sittings.answer(store, person, shown.presentation, {"who": Answer("a")}, START)
-    assert sittings.step(store, person, START) == Ended("all given out")
+    assert sittings.step(store, person, START) == EndVisit("all given out")
     check(store)
     store.close()
 

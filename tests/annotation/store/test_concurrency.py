@@ -15,7 +15,7 @@ import pytest
 
 from evenhand.annotation.definition import Answer
 from evenhand.annotation.store import (
-    Ended,
+    EndVisit,
     InviteRefused,
     LeaseLost,
     Store,
@@ -48,7 +48,7 @@ def test_twenty_threads_fill_every_quota_exactly(store_address: str) -> None:
         random = Random(number)
         while True:
             there = sittings.step(store, persons[number], START)
-            if isinstance(there, Ended) and there.why == "all given out":
+            if isinstance(there, EndVisit) and there.why == "all given out":
                 time.sleep(0.05)
             elif not act(store, persons[number], there, START, lambda item, question: random.choice("ab")):
                 return getattr(there, "why", "enough")
@@ -122,7 +122,9 @@ def test_late_persons_and_those_who_take_over_meet_at_once(store_address: str) -
         try:
             if number % 2:
                 return (
-                    "new" if not isinstance(sittings.step(store, new[number // 2], after), Ended) else "none"
+                    "new"
+                    if not isinstance(sittings.step(store, new[number // 2], after), EndVisit)
+                    else "none"
                 )
             said = {"who": Answer("a")}
             sittings.answer(store, late[number // 2], shown[number // 2].presentation, said, after)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import inspect
 
-from evenhand.annotation.store import Ended, InviteRefused, Shown, Store, begin_study, people, sittings
+from evenhand.annotation.store import EndVisit, InviteRefused, ShowItem, Store, begin_study, people, sittings
 from evenhand.schema import UsageError
 from tests.annotation.store.persons import START, come, pair, rows, show, study, work
 
@@ -86,13 +86,15 @@ def test_a_name_leads_to_nobody_who_came_by_another_link(store: Store) -> None:
     assert len({victim, thief, same}) == 3
     for invite, person in ((shared, victim), (mine.id, thief), (other, same)):
         assert people.arrive(store, invite, START + HOUR, external="5f1e") == person
-        assert people.came_by(store, person, invite) and not people.came_by(store, "p-nobody", invite)
+        assert people.has_used_invite(store, person, invite) and not people.has_used_invite(
+            store, "p-nobody", invite
+        )
     assert people.arrive(store, mine.id, START, external="another name") == thief
-    assert not people.came_by(store, thief, shared)
+    assert not people.has_used_invite(store, thief, shared)
     sittings.withdraw(store, victim, START)
     assert people.arrive(store, other, START, external="5f1e") == same
     people.revoke(store, other)
-    assert not people.came_by(store, same, other)
+    assert not people.has_used_invite(store, same, other)
 
 
 def test_sessions_say_whose_a_token_is_until_they_end(store: Store) -> None:
@@ -144,14 +146,14 @@ def test_what_was_seen_in_a_linked_study_is_not_shown_again(store_address: str) 
     show(second, early)
     work(second, early)
     assert isinstance(
-        sittings.step(first, come(first, external="early"), START), Shown
+        sittings.step(first, come(first, external="early"), START), ShowItem
     )  # first links to nothing
     # what lies before them there and was not shown yet counts, too
     busy = come(first, external="busy")
     assert show(first, busy).length == 2
     assert show(second, come(second, external="busy")).length == 2
     stranger = come(second)
-    assert isinstance(sittings.step(second, stranger, START), Shown | Ended)
+    assert isinstance(sittings.step(second, stranger, START), ShowItem | EndVisit)
     for store in (first, second):
         store.close()
 

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from evenhand.annotation.definition import Item, template
-from evenhand.annotation.quality import excluded
+from evenhand.annotation.quality import apply_rules
 from evenhand.annotation.simulating import Population, simulate
 from evenhand.annotation.store import (
-    Ended,
+    EndVisit,
     LeaseLost,
     Store,
     UnitDone,
@@ -62,7 +62,7 @@ class Crowd:
             self.act(*self.late.pop(self.random.randrange(len(self.late))))
         else:
             there = sittings.step(self.store, person, self.now)
-            if isinstance(there, Ended):
+            if isinstance(there, EndVisit):
                 self.ended[person] = there.why
             elif event < 0.3:
                 self.late.append((person, there))
@@ -175,7 +175,7 @@ def test_votes_that_count_fill_every_quota_though_rules_exclude_people_who_go_on
     )
     sat = simulate(store, 40, Population(spammers=0.3, attention=0.93, seed=5))
     check(store)
-    export = excluded(pl.DataFrame(list(administration.votes(store)), schema=VOTES), store.study.rules)
+    export = apply_rules(pl.DataFrame(list(administration.votes(store)), schema=VOTES), store.study.rules)
     real = export.filter(pl.col("role") == "real")
     out = real.filter(pl.col("excluded").is_not_null())
     # some were excluded and went on, as unaware as the others
@@ -186,7 +186,7 @@ def test_votes_that_count_fill_every_quota_though_rules_exclude_people_who_go_on
     progress = administration.progress(store, START)
     assert (progress.votes, progress.leased, progress.items_complete) == (48, 0, 16)
     # under no rules the votes that were given back stand there again
-    assert excluded(export, ())["excluded"].null_count() == export.height
+    assert apply_rules(export, ())["excluded"].null_count() == export.height
     store.close()
 
 
@@ -217,7 +217,7 @@ def test_votes_count_again_where_there_is_room_when_a_rule_holds_no_more(store_a
     mine = {row["item"] for row in administration.votes(store, person=person) if row["role"] == "real"}
     work(store, person, judge=errs_once)
     check(store)
-    export = excluded(pl.DataFrame(list(administration.votes(store)), schema=VOTES), store.study.rules)
+    export = apply_rules(pl.DataFrame(list(administration.votes(store)), schema=VOTES), store.study.rules)
     real = export.filter(pl.col("role") == "real")
     taken = mine & {row.name for row in rows(store, HELD_BY_OTHERS, person=person)}
     assert other.item.id in {row.name for row in rows(store, HELD_BY_OTHERS, person=person)}

@@ -10,10 +10,10 @@ from evenhand.annotation.definition import Answer
 from evenhand.annotation.store import (
     AskConsent,
     AskSurvey,
-    Corrected,
-    Ended,
+    EndVisit,
     LeaseLost,
-    Shown,
+    ShowCorrection,
+    ShowItem,
     Store,
     UnitDone,
     administration,
@@ -51,7 +51,7 @@ def test_consent_comes_first_and_is_given_once(begin: Callable[..., Store]) -> N
     sittings.agree(store, person, START)
     sittings.agree(store, person, START + HOUR)
     assert rows(store, "SELECT count(*) AS n FROM persons WHERE agreed_at IS NOT NULL")[0].n == 1
-    assert isinstance(sittings.step(store, person, START), Shown)
+    assert isinstance(sittings.step(store, person, START), ShowItem)
 
 
 def test_a_reload_shows_the_same(begin: Callable[..., Store]) -> None:
@@ -105,16 +105,16 @@ def test_what_ran_out_goes_to_others_and_late_answers_are_refused(begin: Callabl
     store = begin(2, assignment=alone())
     late, other = come(store), come(store)
     shown = show(store, late)
-    assert sittings.step(store, other, START + timedelta(minutes=29)) == Ended("all given out")
+    assert sittings.step(store, other, START + timedelta(minutes=29)) == EndVisit("all given out")
     taken = show(store, other, START + timedelta(minutes=31))
     with pytest.raises(LeaseLost):
         sittings.answer(store, late, shown.presentation, A, START + timedelta(minutes=32))
     check(store)
     # nothing is left of the first unit; the other's is given out
-    assert sittings.step(store, late, START + timedelta(minutes=33)) == Ended("all given out")
+    assert sittings.step(store, late, START + timedelta(minutes=33)) == EndVisit("all given out")
     sittings.answer(store, other, taken.presentation, A, START + timedelta(minutes=34))
     work(store, other, START + timedelta(minutes=35))
-    assert sittings.step(store, late, START + timedelta(minutes=36)) == Ended("nothing left")
+    assert sittings.step(store, late, START + timedelta(minutes=36)) == EndVisit("nothing left")
     assert Counter(row["person"] for row in administration.votes(store)) == {other: 2}
     check(store)
 
@@ -124,7 +124,9 @@ def test_being_there_keeps_a_lease(begin: Callable[..., Store]) -> None:
     person, other = come(store), come(store)
     for number in range(6):
         show(store, person, START + number * timedelta(minutes=25))
-        assert sittings.step(store, other, START + number * timedelta(minutes=25)) == Ended("all given out")
+        assert sittings.step(store, other, START + number * timedelta(minutes=25)) == EndVisit(
+            "all given out"
+        )
 
 
 def test_a_unit_is_topped_up_for_what_it_lost(begin: Callable[..., Store]) -> None:
@@ -136,9 +138,9 @@ def test_a_unit_is_topped_up_for_what_it_lost(begin: Callable[..., Store]) -> No
     work(store, other, START + HOUR, most=2)  # takes the other three, answers one
     there = sittings.step(store, late, START + HOUR + timedelta(minutes=10))
     # nothing is free: what is left of the unit is the answer given, and its repetition if it was drawn
-    assert isinstance(there, UnitDone) or (isinstance(there, Shown) and there.item.id == shown.item.id)
+    assert isinstance(there, UnitDone) or (isinstance(there, ShowItem) and there.item.id == shown.item.id)
     late_again = come(store)
-    assert sittings.step(store, late_again, START + HOUR + timedelta(minutes=11)) == Ended("all given out")
+    assert sittings.step(store, late_again, START + HOUR + timedelta(minutes=11)) == EndVisit("all given out")
     check(store)
 
     store = begin(8, assignment=alone(items_per_unit=4))
@@ -172,7 +174,7 @@ def test_onboarding_comes_first_explains_and_is_passed(begin: Callable[..., Stor
     second = show(store, person)
     sittings.answer(store, person, second.presentation, A, START)
     there = sittings.step(store, person, START)
-    assert there == Corrected(second, ("who",))
+    assert there == ShowCorrection(second, ("who",))
     assert sittings.step(store, person, START) == there
     sittings.read_correction(store, person, second.presentation, START)
     sittings.read_correction(store, person, second.presentation, START)
@@ -184,7 +186,7 @@ def test_onboarding_comes_first_explains_and_is_passed(begin: Callable[..., Stor
 def test_who_fails_onboarding_may_try_as_often_as_the_study_says(begin: Callable[..., Store]) -> None:
     store = begin(onboarding=onboarding("b", attempts=2), rules=[{"rule": "onboarding_below"}])
     failing, learning = come(store), come(store)
-    assert work(store, failing, judge=lambda item, question: "a") == Ended("not passed")
+    assert work(store, failing, judge=lambda item, question: "a") == EndVisit("not passed")
     assert len(list(administration.votes(store, person=failing))) == 2
     shown = show(store, learning)
     sittings.answer(store, learning, shown.presentation, A, START)
@@ -224,7 +226,7 @@ def test_survey_blocks_follow_a_unit(begin: Callable[..., Store]) -> None:
     store = begin(24, assignment={"units_per_person": 4}, survey=survey)
     person = come(store)
     asked, blocks, units = [], [], 0
-    while not isinstance(there := sittings.step(store, person, START), Ended):
+    while not isinstance(there := sittings.step(store, person, START), EndVisit):
         if isinstance(there, AskSurvey):
             assert sittings.step(store, person, START) == there
             blocks.append(there.block.id)
@@ -239,7 +241,7 @@ def test_survey_blocks_follow_a_unit(begin: Callable[..., Store]) -> None:
             sittings.next_unit(store, person, START)
         else:
             sittings.answer(store, person, there.presentation, A, START)
-    assert there == Ended("enough")
+    assert there == EndVisit("enough")
     assert blocks == ["sdo", "you", "sdo", "sdo"]  # 7 + 7 + 2 statements, and none after that
     assert len(asked) == len({*asked}) == 17
     survey_rows = [row for row in administration.votes(store) if row["role"] == "survey"]
@@ -253,7 +255,7 @@ def test_each_unit_has_its_code_and_the_last_stays(begin: Callable[..., Store]) 
     store = begin(completion={"per_unit_codes": True})
     person, codes = come(store), []
     for _ in range(2):
-        while isinstance(there := sittings.step(store, person, START), Shown):
+        while isinstance(there := sittings.step(store, person, START), ShowItem):
             sittings.answer(store, person, there.presentation, A, START)
         assert isinstance(there, UnitDone)
         codes.append(there.code)
@@ -261,7 +263,7 @@ def test_each_unit_has_its_code_and_the_last_stays(begin: Callable[..., Store]) 
         sittings.next_unit(store, person, START)
         sittings.next_unit(store, person, START)
     assert len({*codes}) == 2
-    assert sittings.step(store, person, START) == Ended("enough", codes[1])
+    assert sittings.step(store, person, START) == EndVisit("enough", codes[1])
     store = begin(completion={"code": "C0FFEE"})
     work(store, person := come(store))
     assert administration.persons(store)[1][0].code is None
@@ -276,11 +278,11 @@ def test_a_blocking_rule_lets_the_unit_end_and_frees_its_places(begin: Callable[
         completion={"per_unit_codes": True},
     )
     person = come(store)
-    while isinstance(there := sittings.step(store, person, START), Shown):
+    while isinstance(there := sittings.step(store, person, START), ShowItem):
         sittings.answer(store, person, there.presentation, A, START)
     assert isinstance(there, UnitDone) and there.code is not None and not there.more
     sittings.next_unit(store, person, START)
-    assert sittings.step(store, person, START) == Ended("blocked", there.code)
+    assert sittings.step(store, person, START) == EndVisit("blocked", there.code)
     progress = administration.progress(store, START)
     assert (progress.votes, progress.leased) == (0, 0)
     (row,) = administration.persons(store)[1]
@@ -322,14 +324,14 @@ def test_paused_means_no_new_unit(begin: Callable[..., Store]) -> None:
     inside, outside = come(store), come(store)
     show(store, inside)
     administration.pause(store, True, "me", START)
-    assert sittings.step(store, outside, START) == Ended("paused")
+    assert sittings.step(store, outside, START) == EndVisit("paused")
     assert isinstance(work(store, inside), UnitDone)
     assert administration.progress(store, START).paused
     administration.pause(store, False, "me", START)
-    assert isinstance(sittings.step(store, outside, START), Shown)
+    assert isinstance(sittings.step(store, outside, START), ShowItem)
 
 
 def test_nobody_goes_through_onboarding_for_nothing(begin: Callable[..., Store]) -> None:
     store = begin(1, assignment=alone(items_per_unit=1), onboarding=onboarding("a"))
     work(store, come(store))
-    assert sittings.step(store, come(store), START) == Ended("nothing left")
+    assert sittings.step(store, come(store), START) == EndVisit("nothing left")

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
-from evenhand.annotation.analysis.tables import PREFERENCE, RATED, questions_of
+from evenhand.annotation.analysis.tables import PREFERENCE, RATED, find_questions
 from evenhand.measures import classifier_correlation, dawid_skene, item_agreement, person_agreement
 from evenhand.stats import MeasurementLevel
 from evenhand.stats.votes import crossed_alpha
@@ -43,11 +43,11 @@ def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, se
     """
     order = {question.get("id"): question for question in questions}
     rows = []
-    for question in questions_of(votes, (PREFERENCE, *RATED)):
+    for question in find_questions(votes, (PREFERENCE, *RATED)):
         mine = votes.filter((pl.col("question") == question) & pl.col("answer").is_not_null())
         if mine.is_empty():
             continue
-        level, coded = _coded(mine, str(mine["measurement"].first()), order.get(question, {}))
+        level, coded = _add_codes(mine, str(mine["measurement"].first()), order.get(question, {}))
         shared = coded.filter(pl.len().over("item") > 1)
         alpha = crossed_alpha(shared["code"], shared["item"], shared["person"], level, seed=seed)
         items = item_agreement(mine, question).filter(pl.col("n") > 1)
@@ -55,9 +55,9 @@ def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, se
             {
                 "question": question,
                 "measurement": level,
-                "alpha": _known(alpha.estimate),
-                "low": _known(alpha.low),
-                "high": _known(alpha.high),
+                "alpha": _replace_nan(alpha.estimate),
+                "low": _replace_nan(alpha.low),
+                "high": _replace_nan(alpha.high),
                 "n_items": items.height,
                 "n_persons": shared["person"].n_unique(),
                 "n": int(items["n"].sum()),
@@ -72,7 +72,7 @@ def agreement(votes: pl.DataFrame, questions: Sequence[Mapping[str, Any]], *, se
 def reliability(votes: pl.DataFrame, *, alpha: float, seed: int) -> pl.DataFrame:
     """Return the distribution of annotators' reliabilities (see `PeopleTables.reliability`)."""
     rows = []
-    for question in questions_of(votes, (PREFERENCE, "nominal", "ordinal")):
+    for question in find_questions(votes, (PREFERENCE, "nominal", "ordinal")):
         mine = votes.filter((pl.col("question") == question) & pl.col("answer").is_not_null())
         shared = mine.filter(pl.col("person").n_unique().over("item") > 1)
         if shared.is_empty():
@@ -112,12 +112,12 @@ def beside_classifiers(votes: pl.DataFrame, *, seed: int) -> pl.DataFrame:
             split="model" if several else None,
             seed=seed,
         )
-        for question in questions_of(judged, RATED)
+        for question in find_questions(judged, RATED)
     ]
     return pl.concat(found) if found else pl.DataFrame()
 
 
-def _coded(
+def _add_codes(
     votes: pl.DataFrame, measurement: str, question: Mapping[str, Any]
 ) -> tuple[MeasurementLevel, pl.DataFrame]:
     """Return the votes with their answers as numbers in `code`.
@@ -138,5 +138,5 @@ def _coded(
     return level, votes.with_columns(pl.col("code").cast(pl.Float64))
 
 
-def _known(value: float) -> float | None:
+def _replace_nan(value: float) -> float | None:
     return None if np.isnan(value) else value

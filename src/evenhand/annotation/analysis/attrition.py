@@ -85,13 +85,13 @@ def describe_attrition(table: pl.DataFrame) -> str:
     """
     ended: Mapping[str, Any] = dict(table.select("state", "n_persons").iter_rows())
     total = sum(ended.values())
-    lost = [_lost(state, ended[state]) for state in STATES[:-1] if ended.get(state)]
+    lost = [_describe_lost(state, ended[state]) for state in STATES[:-1] if ended.get(state)]
     counted = ended.get(COUNTED, 0)
     included = f"{counted:,} {'is' if counted == 1 else 'are'} included"
     return f"Of {total:,} annotator{'' if total == 1 else 's'}, {listing([*lost, included])}."
 
 
-def _lost(state: str, n: int) -> str:
+def _describe_lost(state: str, n: int) -> str:
     verb = {
         BLOCKED: "was " if n == 1 else "were ",
         REVIEWED: "was " if n == 1 else "were ",

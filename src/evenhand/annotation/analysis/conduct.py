@@ -11,10 +11,15 @@ from evenhand.annotation.analysis.agreeing import agreement, beside_classifiers,
 from evenhand.annotation.analysis.attrition import attrition
 from evenhand.annotation.analysis.options import NONE, PUBLISHED, STUDY, AnalysisOptions
 from evenhand.annotation.analysis.person_groups import with_person_groups
-from evenhand.annotation.analysis.preferring import comparing, level_of, under_rules, win_rates_by
+from evenhand.annotation.analysis.preferring import (
+    comparing,
+    compute_win_rates_per_level,
+    extract_level,
+    under_rules,
+)
 from evenhand.annotation.analysis.rating import marks, ratings
 from evenhand.annotation.analysis.rules import RuleSet, rule_set
-from evenhand.annotation.analysis.surveying import scales, survey_of
+from evenhand.annotation.analysis.surveying import read_survey, scales
 from evenhand.annotation.analysis.tables import (
     PREFERENCE,
     TEXT,
@@ -67,12 +72,12 @@ class Analysis:
         return {one["id"]: one["text"] for one in listed if "id" in one and "text" in one}
 
 
-def analysed(export: Export, options: AnalysisOptions) -> Analysis:
+def analyse_export(export: Export, options: AnalysisOptions) -> Analysis:
     """Return all results of an export (see `evenhand.annotation.analyse`)."""
     export = replace(export, votes=with_person_groups(export.votes, options.by))
     _check(export, options)
     rules = rule_set(options.rules, export.study)
-    votes = rules.applied(export.votes)
+    votes = rules.apply(export.votes)
     stored = export.votes["excluded"]
     if options.question:
         # after the rules, which use all judgements of an annotator
@@ -81,7 +86,7 @@ def analysed(export: Export, options: AnalysisOptions) -> Analysis:
         votes, stored = votes.filter(kept), stored.filter(kept)
     used, alpha, seed = counting(votes), options.alpha, options.seed
     pairs = comparing(used)
-    survey = survey_of(export.study)
+    survey = read_survey(export.study)
     rates, differences = ratings(used, options.group, baseline=options.baseline, alpha=alpha)
     scores, statements, views = scales(
         survey, votes.filter(pl.col("excluded").is_null()), baseline=options.baseline, alpha=alpha
@@ -94,7 +99,7 @@ def analysed(export: Export, options: AnalysisOptions) -> Analysis:
         win_rates=_unless_empty(pairs, win_rates, baseline=options.baseline, alpha=alpha),
         win_rates_by=pl.DataFrame()
         if options.group is None
-        else win_rates_by(pairs, options.group, baseline=options.baseline, alpha=alpha),
+        else compute_win_rates_per_level(pairs, options.group, baseline=options.baseline, alpha=alpha),
         sides=_unless_empty(pairs, side_effect, alpha=alpha),
         rates=rates,
         differences=differences,
@@ -139,7 +144,7 @@ def _check(export: Export, options: AnalysisOptions) -> None:
             raise unknown_name("question", question, known)
     if (
         options.group is not None
-        and real.select(level_of(options.group)).to_series().null_count() == real.height
+        and real.select(extract_level(options.group)).to_series().null_count() == real.height
     ):
         raise DataError(
             f"`--by {options.by}`: no item in {export.path} has the property {options.group!r}.",

@@ -17,7 +17,7 @@ from evenhand.annotation.analysis.shown import (
     views_section,
 )
 from evenhand.annotation.analysis.verdicts import headlines, promise, summary
-from evenhand.annotation.analysis.wording import rows_of
+from evenhand.annotation.analysis.wording import get_rows
 from evenhand.measures import MEASURES
 from evenhand.reports import rendered
 from evenhand.schema import VERSION
@@ -27,7 +27,7 @@ MOST_HEADLINES = 16
 """Maximum number of sentences at the top; the sections contain all."""
 
 
-def title_of(analysis: Analysis) -> str:
+def get_title(analysis: Analysis) -> str:
     """Return the title of the study."""
     study = analysis.export.study
     names = analysis.export.votes["study"].drop_nulls()
@@ -45,7 +45,7 @@ def render_html(analysis: Analysis) -> str:
         notes.append(f"{more:,} more comparisons are in the sections below.")
     return rendered(
         Path(__file__).with_name("people.html.j2"),
-        title=title_of(analysis),
+        title=get_title(analysis),
         facts=_facts(analysis),
         summary=summary(analysis),
         headlines=told[:MOST_HEADLINES],
@@ -53,7 +53,7 @@ def render_html(analysis: Analysis) -> str:
         notes=notes,
         sections=sections(analysis),
         blocks=_blocks(analysis),
-        citations=citations(_cited(analysis)),
+        citations=citations(_list_citations(analysis)),
         colours=COLOURS,
         marks=MARKS,
         breakable=breakable,
@@ -91,7 +91,7 @@ def _facts(analysis: Analysis) -> list[tuple[str, str]]:
 def _blocks(analysis: Analysis) -> list[tuple[str, list[tuple[str, str]]]]:
     export = analysis.export
     asked = analysis.options.model_dump(mode="json")
-    told = [(name.replace("_", " "), _plain(value)) for name, value in asked.items()]
+    told = [(name.replace("_", " "), _format_option(value)) for name, value in asked.items()]
     times = export.votes.select(
         first=export.votes["answered_at"].min(), last=export.votes["answered_at"].max()
     ).row(0)
@@ -105,7 +105,7 @@ def _blocks(analysis: Analysis) -> list[tuple[str, list[tuple[str, str]]]]:
     return [("the export", study), ("options", told)]
 
 
-def _plain(value: object) -> str:
+def _format_option(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "all"
     return "none" if value is None else str(value)
@@ -115,12 +115,12 @@ def _day(time: object) -> str:
     return "not known" if time is None else f"{time:%Y-%m-%d}"
 
 
-def _cited(analysis: Analysis) -> list[tuple[str, str, str]]:
+def _list_citations(analysis: Analysis) -> list[tuple[str, str, str]]:
     tables = analysis.tables
     names = {
         str(row["measure"])
         for table in (tables.win_rates, tables.differences, tables.sides, tables.classifiers, tables.views)
-        for row in rows_of(table)
+        for row in get_rows(table)
     }
     cards = [(name, MEASURES[name].card) for name in sorted(names) if name in MEASURES]
     return [(name, card.citation, card.licence) for name, card in cards]

@@ -31,13 +31,15 @@ def comparing(votes: pl.DataFrame) -> pl.DataFrame:
     return votes.filter((pl.col("measurement") == PREFERENCE) & (pl.col("model_a") != pl.col("model_b")))
 
 
-def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: float) -> pl.DataFrame:
+def compute_win_rates_per_level(
+    votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: float
+) -> pl.DataFrame:
     """Return win rates within each level of the items' column `key`; each level is tested at alpha / levels.
 
     votes: result of `comparing`. Returns by, level and the columns of `win_rates`, with q multiplied by the number of
     levels.
     """
-    levelled = votes.filter(pl.col("measurement") == PREFERENCE).with_columns(level=level_of(key))
+    levelled = votes.filter(pl.col("measurement") == PREFERENCE).with_columns(level=extract_level(key))
     levels = sorted(levelled["level"].drop_nulls().unique().to_list())
     found = []
     for level in levels:
@@ -54,7 +56,7 @@ def win_rates_by(votes: pl.DataFrame, key: str, *, baseline: str | None, alpha: 
     return pl.concat(found) if found else pl.DataFrame()
 
 
-def level_of(key: str) -> pl.Expr:
+def extract_level(key: str) -> pl.Expr:
     """Return the value of a key in the JSON of `groups`, as text; null if the key is missing."""
     return pl.col("groups").str.json_path_match(f"$['{key}']")
 
@@ -67,9 +69,9 @@ def under_rules(
     """
     found = []
     # annotators who were blocked or rejected are excluded under any rules
-    all_persons = comparing(counting(RuleSet("none", ()).applied(votes)))["person"].n_unique()
+    all_persons = comparing(counting(RuleSet("none", ()).apply(votes)))["person"].n_unique()
     for rules in sets:
-        used = comparing(counting(rules.applied(votes)))
+        used = comparing(counting(rules.apply(votes)))
         if used.is_empty():
             continue
         persons = all_persons - used["person"].n_unique()

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from evenhand.annotation.analysis.preferring import level_of
-from evenhand.annotation.analysis.tables import MARKS, RATED, questions_of
+from evenhand.annotation.analysis.preferring import extract_level
+from evenhand.annotation.analysis.tables import MARKS, RATED, find_questions
 from evenhand.measures import rating_differences, rating_rates
 
 UNNAMED = "(no model named)"
@@ -25,9 +25,9 @@ def ratings(
     mine = votes.filter(pl.col("measurement").is_in(RATED))
     if mine.is_empty():
         return pl.DataFrame(), pl.DataFrame()
-    split = key is not None and mine.select(level_of(key)).to_series().null_count() < mine.height
+    split = key is not None and mine.select(extract_level(key)).to_series().null_count() < mine.height
     ways = [("model", None), *([(key, axis_of_groups(mine, key))] if key is not None and split else [])]
-    rates = [rating_rates(_named(mine, way), by=way, within=within) for way, within in ways]
+    rates = [rating_rates(_name_models(mine, way), by=way, within=within) for way, within in ways]
     # models and groups are two families of tests; a study of one model has only one
     families = max(1, sum(_levels(mine, way) > 1 for way, _ in ways))
     compared = [
@@ -51,17 +51,17 @@ def axis_of_groups(votes: pl.DataFrame, key: str) -> str | None:
     """
     if key == AXIS:
         return None
-    told = votes.select(level=level_of(key), axis=level_of(AXIS)).drop_nulls().unique()
+    told = votes.select(level=extract_level(key), axis=extract_level(AXIS)).drop_nulls().unique()
     alone = told.group_by("level").len()["len"] == 1
     return AXIS if alone.len() and 2 * int(alone.sum()) > alone.len() else None
 
 
 def _levels(votes: pl.DataFrame, way: str) -> int:
-    told = votes[way] if way in votes.columns else votes.select(level_of(way)).to_series()
+    told = votes[way] if way in votes.columns else votes.select(extract_level(way)).to_series()
     return told.drop_nulls().n_unique()
 
 
-def _named(votes: pl.DataFrame, way: str) -> pl.DataFrame:
+def _name_models(votes: pl.DataFrame, way: str) -> pl.DataFrame:
     return votes.with_columns(pl.col("model").fill_null(UNNAMED)) if way == "model" else votes
 
 
@@ -72,7 +72,7 @@ def marks(votes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _marks(votes: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    for question in questions_of(votes, (MARKS,)):
+    for question in find_questions(votes, (MARKS,)):
         mine = votes.filter((pl.col("question") == question) & (pl.col("measurement") == MARKS))
         shown = mine.unique("presentation", maintain_order=True)
         # a row without a turn means that nothing was marked
@@ -82,10 +82,10 @@ def _marks(votes: pl.DataFrame) -> Iterator[pl.DataFrame]:
             turns: Sequence[int | None] = [None, *sorted(given["turn"].unique())]
             for turn in turns:
                 where = given if turn is None else given.filter(pl.col("turn") == turn)
-                yield _marked(shown, where["presentation"], question, option, turn)
+                yield _rate_marks(shown, where["presentation"], question, option, turn)
 
 
-def _marked(
+def _rate_marks(
     shown: pl.DataFrame, presentations: pl.Series, question: str, option: str, turn: int | None
 ) -> pl.DataFrame:
     """Return the share of conversations with a mark in the form of a share of answers, with

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from evenhand.annotation.analysis.conduct import Analysis, analysed
+from evenhand.annotation.analysis.conduct import Analysis, analyse_export
 from evenhand.annotation.analysis.options import AnalysisOptions
 from evenhand.annotation.analysis.page import render_html
 from evenhand.annotation.analysis.terminal import render_terminal
@@ -145,4 +145,4 @@ def analyse(path: Path | str, *, output: Path | str | None = None, **options: An
     if isinstance(question := options.get("question"), str):
         options["question"] = (question,)
     folder = Path(path).with_name(f"{Path(path).stem}_analysis") if output is None else Path(output)
-    return PeopleStudy(analysed(export, validated(AnalysisOptions, options)), folder)
+    return PeopleStudy(analyse_export(export, validated(AnalysisOptions, options)), folder)

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evenhand.annotation.analysis.options import NONE, PUBLISHED, STUDY
 from evenhand.annotation.definition import OnboardingBelow, Rule
-from evenhand.annotation.quality import excluded
+from evenhand.annotation.quality import apply_rules
 from evenhand.schema import DataError, is_file, parse_yaml
 
 RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
@@ -28,9 +28,9 @@ class RuleSet:
     rules: tuple[Rule, ...] | None
     """The rules. None: the export has none, and its own exclusions remain."""
 
-    def applied(self, votes: pl.DataFrame) -> pl.DataFrame:
+    def apply(self, votes: pl.DataFrame) -> pl.DataFrame:
         """Return VOTES with `excluded` according to these rules; rejected judgements are excluded under any rules."""
-        return votes if self.rules is None else excluded(votes, self.rules)
+        return votes if self.rules is None else apply_rules(votes, self.rules)
 
 
 def rule_set(asked: str, study: Mapping[str, Any]) -> RuleSet:
@@ -56,7 +56,7 @@ def rule_set(asked: str, study: Mapping[str, Any]) -> RuleSet:
     return RuleSet(path.name, _read(_content(path), str(path)))
 
 
-def rows_of(rules: Sequence[Rule]) -> list[tuple[str, str, str]]:
+def list_rules(rules: Sequence[Rule]) -> list[tuple[str, str, str]]:
     """Return each rule with its action and its numbers, for reports."""
     return [
         (

@@ -77,7 +77,7 @@ class Quotes:
 
 
 @dataclass(frozen=True)
-class Folded:
+class CollapsedTables:
     """Collapsed tables, which few readers want to see at once."""
 
     title: str
@@ -85,7 +85,7 @@ class Folded:
     kind: str = "folded"
 
 
-Part = Drawing | PlainTable | Quotes | Folded
+Part = Drawing | PlainTable | Quotes | CollapsedTables
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Section:
     hints: tuple[str, ...] = ()
 
 
-def drawn(
+def draw_interval(
     scale: Scale,
     estimate: float | None,
     low: float | None,
@@ -126,7 +126,7 @@ def drawn(
     )
 
 
-def axis_of(scale: Scale) -> Markup:
+def draw_axis(scale: Scale) -> Markup:
     """Return the axis of the scale, which is shown below the rows."""
     return axis_svg(scale)
 

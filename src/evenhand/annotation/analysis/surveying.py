@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
-from evenhand.annotation.definition import Block, Scale, statements_of
+from evenhand.annotation.definition import Block, Scale, list_statements
 from evenhand.measures import sdo_scores, statement_ratings, win_rates_by_views
 from evenhand.schema import DataError
 
@@ -14,7 +14,7 @@ BLOCKS: TypeAdapter[tuple[Block, ...]] = TypeAdapter(tuple[Block, ...])
 EMPTY = (pl.DataFrame(), pl.DataFrame(), pl.DataFrame())
 
 
-def survey_of(study: Mapping[str, Any]) -> tuple[Block, ...]:
+def read_survey(study: Mapping[str, Any]) -> tuple[Block, ...]:
     """Return the survey of the export's study. Raise DataError if it is invalid."""
     try:
         return BLOCKS.validate_python(study.get("survey") or ())
@@ -45,7 +45,7 @@ def scales(
 def _scale(
     scale: Scale, votes: pl.DataFrame, *, baseline: str | None, alpha: float
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    signs = {statement.id: -1 if statement.reversed else 1 for statement in statements_of(scale)}
+    signs = {statement.id: -1 if statement.reversed else 1 for statement in list_statements(scale)}
     rated = votes.filter(
         (pl.col("role") == "survey") & pl.col("question").is_in(list(signs)) & pl.col("answer").is_not_null()
     )

@@ -81,9 +81,9 @@ class PeopleTables:
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write each table with rows as CSV; return paths by file name."""
-        return dict(self._written(folder))
+        return dict(self._write_tables(folder))
 
-    def _written(self, folder: Path) -> Iterator[tuple[str, Path]]:
+    def _write_tables(self, folder: Path) -> Iterator[tuple[str, Path]]:
         for name, table in self.frames().items():
             if not table.is_empty():
                 yield f"{name}.csv", write_table(folder / f"{name}.csv", for_spreadsheets(table))
@@ -94,7 +94,7 @@ def counting(votes: pl.DataFrame) -> pl.DataFrame:
     return votes.filter((pl.col("role") == "real") & pl.col("excluded").is_null())
 
 
-def questions_of(votes: pl.DataFrame, measurements: Sequence[str]) -> list[str]:
+def find_questions(votes: pl.DataFrame, measurements: Sequence[str]) -> list[str]:
     """Return the questions about items with one of these measurement levels, in the order in
     which they were first answered.
     """

@@ -7,19 +7,19 @@ from pathlib import Path
 from rich.console import Console
 
 from evenhand.annotation.analysis.conduct import Analysis
-from evenhand.annotation.analysis.page import title_of
+from evenhand.annotation.analysis.page import get_title
 from evenhand.annotation.analysis.sections import MARKS
 from evenhand.annotation.analysis.shown import amount, describe_changes, describe_rules
 from evenhand.annotation.analysis.verdicts import headlines, promise, summary
 from evenhand.annotation.analysis.wording import (
+    format_name,
+    get_rows,
     limits,
-    name_of,
     options_to_report,
     percent,
     preference_rows,
     published_cell,
     published_rows,
-    rows_of,
     verdict_on_first,
 )
 from evenhand.reports import Printer, known, label, number, probability
@@ -37,7 +37,7 @@ def render_terminal(analysis: Analysis, console: Console, paths: Mapping[str, Pa
     paths: files to list at the end.
     """
     out = Printer(console)
-    out.line(f"Human evaluation: {title_of(analysis)}", "bold")
+    out.line(f"Human evaluation: {get_title(analysis)}", "bold")
     out.line(summary(analysis))
     told = headlines(analysis)
     if told:
@@ -83,8 +83,8 @@ def _win_rates(analysis: Analysis, out: Printer) -> None:
         for row in mine[:SHOWN]:
             out.row(
                 table,
-                broken(name_of(row["model"]), width),
-                broken(name_of(row["against"]), width),
+                broken(format_name(row["model"]), width),
+                broken(format_name(row["against"]), width),
                 percent(row["raw"]),
                 percent(row["estimate"]),
                 limits(row["low"], row["high"]),
@@ -107,7 +107,7 @@ def _win_rates(analysis: Analysis, out: Printer) -> None:
 def _ratings(analysis: Analysis, out: Printer) -> None:
     rows = [
         row
-        for row in rows_of(analysis.tables.rates)
+        for row in get_rows(analysis.tables.rates)
         if row["option"] in options_to_report(analysis, row["question"])
     ]
     if not rows:
@@ -131,8 +131,8 @@ def _ratings(analysis: Analysis, out: Printer) -> None:
             between = f"{number(row['low'], 2)} to {number(row['high'], 2)}" if known(row["low"]) else ""
             out.row(
                 table,
-                broken(name_of(row["level"]), width),
-                "mean" if means else broken(name_of(row["option"]), width),
+                broken(format_name(row["level"]), width),
+                "mean" if means else broken(format_name(row["option"]), width),
                 number(row["raw"], 2) if means else percent(row["raw"]),
                 number(row["estimate"], 2) if means else percent(row["estimate"]),
                 between if means else limits(row["low"], row["high"]),
@@ -165,7 +165,7 @@ def broken(name: str, width: int) -> str:
 
 
 def _agreement(analysis: Analysis, out: Printer) -> None:
-    rows = rows_of(analysis.tables.agreement)
+    rows = get_rows(analysis.tables.agreement)
     if not rows:
         return
     out.gap()

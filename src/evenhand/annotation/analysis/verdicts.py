@@ -15,10 +15,12 @@ from evenhand.annotation.analysis.wording import (
     Headline,
     Row,
     by_how_much,
+    describe_preference,
     describe_share,
     difference,
-    more_of,
-    name_of,
+    format_name,
+    get_rows,
+    get_verdict,
     order_pair,
     percent,
     points,
@@ -26,8 +28,6 @@ from evenhand.annotation.analysis.wording import (
     preference,
     rating_pairs,
     reason,
-    rows_of,
-    verdict_of,
 )
 from evenhand.reports import known, label, listing
 from evenhand.reports.sentences import judgements
@@ -41,8 +41,8 @@ def headlines(analysis: Analysis) -> list[Headline]:
     differences first.
     """
     tables = analysis.tables
-    told = [preference(row) for row in rows_of(tables.win_rates, WIN_RATE)]
-    told += _levels(rows_of(tables.win_rates_by))
+    told = [preference(row) for row in get_rows(tables.win_rates, WIN_RATE)]
+    told += _levels(get_rows(tables.win_rates_by))
     told += [line for lines in rating_pairs(analysis) for line in lines]
     told += [line for rows in axes(analysis) for line in _of_axis(rows)]
     order = (PREFERRED, DIFFERS, NOT_DETECTED, NOT_MEASURABLE)
@@ -52,7 +52,7 @@ def headlines(analysis: Analysis) -> list[Headline]:
 def axes(analysis: Analysis) -> list[list[Row]]:
     """Return the differences between groups by question and axis."""
     found: dict[tuple[str, str | None], list[Row]] = {}
-    for row in rows_of(analysis.tables.differences, DIFFERENCE):
+    for row in get_rows(analysis.tables.differences, DIFFERENCE):
         if row["by"] != "model":
             found.setdefault((row["question"], row["within"]), []).append(row)
     return list(found.values())
@@ -70,18 +70,20 @@ def asked_within(row: Row) -> str:
 
 def _of_axis(rows: Sequence[Row]) -> list[Headline]:
     asked, groups = asked_within(rows[0]), _groups(rows)
-    found = [row for row in rows if verdict_of(row) == DIFFERS]
+    found = [row for row in rows if get_verdict(row) == DIFFERS]
     if found:
         return [(DIFFERS, f"{asked}: {sentence}.") for sentence in _worst(found, len(groups))]
     them = (
-        f"{name_of(groups[1])} and {name_of(groups[0])}" if len(groups) == 2 else f"the {len(groups)} groups"
+        f"{format_name(groups[1])} and {format_name(groups[0])}"
+        if len(groups) == 2
+        else f"the {len(groups)} groups"
     )
-    judged = [row for row in rows if verdict_of(row) == NOT_DETECTED]
+    judged = [row for row in rows if get_verdict(row) == NOT_DETECTED]
     if not judged:
         return [(NOT_MEASURABLE, judgements.not_measurable_for(asked, them, reason(rows[0])))]
     largest = max(judged, key=lambda row: abs(row["estimate"]))
     between = them if len(groups) == 2 else f"any two of {them}"
-    seen = difference(largest, name_of(largest["level"]), name_of(largest["against"]))
+    seen = difference(largest, format_name(largest["level"]), format_name(largest["against"]))
     unmeasured = len({(row["level"], row["against"]) for row in rows}) - len(
         {(row["level"], row["against"]) for row in judged}
     )
@@ -108,16 +110,17 @@ def _worst(found: Sequence[Row], n_groups: int) -> Iterator[str]:
     ):
         rows = sorted(rows, key=lambda row: -abs(row["estimate"]))
         if n_groups == 2:
-            yield difference(rows[0], name_of(rows[0]["level"]), name_of(rows[0]["against"]))
+            yield difference(rows[0], format_name(rows[0]["level"]), format_name(rows[0]["against"]))
             continue
         others = n_groups - 1
         whom = f"each of the {others:,}" if len(rows) == others else f"{len(rows):,} of the {others:,}"
         told = [
-            f"than {name_of(row['against'] if row['level'] == higher else row['level'])} {by_how_much(row)}"
+            f"than {format_name(row['against'] if row['level'] == higher else row['level'])} {by_how_much(row)}"
             for row in rows[:NAMED]
         ]
         more = [f"than {len(rows) - NAMED:,} more by less"] if len(rows) > NAMED else []
-        yield f"{name_of(higher)} {more_of(rows[0])} than {whom} other groups: {listing([*told, *more])}"
+        others = listing([*told, *more])
+        yield f"{format_name(higher)} {describe_preference(rows[0])} than {whom} other groups: {others}"
 
 
 def _levels(rows: Sequence[Row]) -> Iterator[Headline]:
@@ -127,23 +130,23 @@ def _levels(rows: Sequence[Row]) -> Iterator[Headline]:
         pairs.setdefault((row["question"], row["model"], row["against"]), []).append(row)
     for (question, model, against), mine in pairs.items():
         asked = f"{label(question).capitalize()}, by {label(mine[0]['by'])}"
-        found = [row for row in mine if verdict_of(row) == PREFERRED]
-        judged = [row for row in mine if verdict_of(row) == NOT_DETECTED]
-        them = f"{name_of(model)} and {name_of(against)}"
+        found = [row for row in mine if get_verdict(row) == PREFERRED]
+        judged = [row for row in mine if get_verdict(row) == NOT_DETECTED]
+        them = f"{format_name(model)} and {format_name(against)}"
         for first, second, rows_for in (
             (model, against, [row for row in found if row["estimate"] > 0.5]),
             (against, model, [row for row in found if row["estimate"] < 0.5]),
         ):
             if rows_for:
                 where = [
-                    f"{name_of(label(row['level']))} ({describe_share(order_pair(row))})"
+                    f"{format_name(label(row['level']))} ({describe_share(order_pair(row))})"
                     for row in rows_for[:NAMED]
                 ]
                 more = [f"{len(rows_for) - NAMED:,} more"] if len(rows_for) > NAMED else []
                 yield (
                     PREFERRED,
                     judgements.preferred_within(
-                        asked, name_of(first), name_of(second), [*where, *more], len(mine)
+                        asked, format_name(first), format_name(second), [*where, *more], len(mine)
                     ),
                 )
         if not found and judged:
@@ -166,13 +169,17 @@ def summary(analysis: Analysis) -> str:
     if analysis.used.is_empty():
         persons = analysis.votes.filter(pl.col("role") == "real")["person"].n_unique()
         return judgements.all_excluded(persons)
-    preferences = [verdict_of(row) for row in rows_of(analysis.tables.win_rates, WIN_RATE)]
+    preferences = [get_verdict(row) for row in get_rows(analysis.tables.win_rates, WIN_RATE)]
     ratings = [lines[0][0] for lines in rating_pairs(analysis)]
     groups = [verdict for rows in axes(analysis) for verdict in _of_pairs(rows)]
     parts = [
-        *_counted(preferences, PREFERRED, f"{_winner(analysis)} was preferred", "preference"),
-        *_counted(ratings, DIFFERS, "Ratings of models differ", "difference between ratings of models"),
-        *_counted(groups, DIFFERS, "Ratings of groups differ", "difference between ratings of groups"),
+        *_describe_counts(preferences, PREFERRED, f"{_winner(analysis)} was preferred", "preference"),
+        *_describe_counts(
+            ratings, DIFFERS, "Ratings of models differ", "difference between ratings of models"
+        ),
+        *_describe_counts(
+            groups, DIFFERS, "Ratings of groups differ", "difference between ratings of groups"
+        ),
     ]
     if parts:
         return " ".join(parts)
@@ -182,9 +189,9 @@ def summary(analysis: Analysis) -> str:
 def _winner(analysis: Analysis) -> str:
     """Return the name of the model that was preferred in every pair with a preference, or "One model"."""
     winners = {
-        name_of(row["model"] if row["estimate"] >= 0.5 else row["against"])
-        for row in rows_of(analysis.tables.win_rates, WIN_RATE)
-        if verdict_of(row) == PREFERRED
+        format_name(row["model"] if row["estimate"] >= 0.5 else row["against"])
+        for row in get_rows(analysis.tables.win_rates, WIN_RATE)
+        if get_verdict(row) == PREFERRED
     }
     return winners.pop() if len(winners) == 1 else "One model"
 
@@ -193,14 +200,14 @@ def _of_pairs(rows: Sequence[Row]) -> list[str]:
     """Return one verdict per pair of groups, whichever answer it is based on."""
     pairs: dict[tuple[str, str], set[str]] = {}
     for row in rows:
-        pairs.setdefault((row["level"], row["against"]), set()).add(verdict_of(row))
+        pairs.setdefault((row["level"], row["against"]), set()).add(get_verdict(row))
     return [
         next(verdict for verdict in (DIFFERS, NOT_DETECTED, NOT_MEASURABLE) if verdict in found)
         for found in pairs.values()
     ]
 
 
-def _counted(verdicts: Sequence[str], found: str, said: str, what: str) -> Iterable[str]:
+def _describe_counts(verdicts: Sequence[str], found: str, said: str, what: str) -> Iterable[str]:
     n, total = verdicts.count(found), len(verdicts)
     if not total:
         return
@@ -218,14 +225,14 @@ def promise(analysis: Analysis) -> str:
             (f"preferences by {by}", tables.win_rates_by, WIN_RATE),
             ("ratings", tables.differences, DIFFERENCE),
         )
-        if rows_of(table, measure)
+        if get_rows(table, measure)
     ]
     if not kinds:
         return ""
     chance = f"{100 * analysis.options.alpha:g}%"
     between = "models" if not axes(analysis) else "models or groups"
-    return judgements.error_control(kinds, between, chance, weighted=_weighted(tables.win_rates))
+    return judgements.error_control(kinds, between, chance, weighted=_has_weights(tables.win_rates))
 
 
-def _weighted(table: pl.DataFrame) -> bool:
-    return any(percent(row["raw"]) != percent(row["estimate"]) for row in rows_of(table, WIN_RATE))
+def _has_weights(table: pl.DataFrame) -> bool:
+    return any(percent(row["raw"]) != percent(row["estimate"]) for row in get_rows(table, WIN_RATE))

@@ -24,10 +24,10 @@ Row = Mapping[str, Any]
 Headline = tuple[str, str]
 
 
-def name_of(model: str | None) -> str:
+def format_name(model: str | None) -> str:
     """Return the name of a model, question, option or level for a sentence: on one line, and shortened if very long.
 
-    >>> name_of("tuned"), name_of(None)
+    >>> format_name("tuned"), format_name(None)
     ('tuned', '–')
     """
     return "–" if model is None else printable(model, LONGEST_NAME)
@@ -67,7 +67,7 @@ def detectable_points(row: Row) -> str:
     return points(None if row.get("verdict") == NOT_MEASURABLE else row["minimum_detectable"])
 
 
-def verdict_of(row: Row) -> str:
+def get_verdict(row: Row) -> str:
     """Return the verdict of a row: preferred, differs, not detected or not measurable; empty if it has none."""
     verdict = row.get("verdict")
     if verdict in (NOT_DETECTED, NOT_MEASURABLE) or not verdict:
@@ -82,7 +82,7 @@ def verdict_on_first(row: Row) -> str:
     >>> verdict_on_first(row), verdict_on_first(row | {"estimate": 0.8})
     ('less preferred', 'preferred')
     """
-    verdict = verdict_of(row)
+    verdict = get_verdict(row)
     return LESS_PREFERRED if verdict == PREFERRED and row["estimate"] < 0.5 else verdict
 
 
@@ -107,10 +107,10 @@ def order_pair(row: Row, baseline: str | None = None) -> Row:
 def preference_rows(analysis: Analysis) -> list[Row]:
     """Return the win rates as reports show them, in the order of `order_pair`."""
     baseline = analysis.options.baseline
-    return [order_pair(row, baseline) for row in rows_of(analysis.tables.win_rates, WIN_RATE)]
+    return [order_pair(row, baseline) for row in get_rows(analysis.tables.win_rates, WIN_RATE)]
 
 
-def rows_of(table: pl.DataFrame, measure: str | None = None) -> list[dict[str, Any]]:
+def get_rows(table: pl.DataFrame, measure: str | None = None) -> list[dict[str, Any]]:
     """Return a table's rows, or those of one measure; empty if the table does not exist."""
     if table.is_empty():
         return []
@@ -120,8 +120,8 @@ def rows_of(table: pl.DataFrame, measure: str | None = None) -> list[dict[str, A
 def preference(row: Row) -> Headline:
     """Return the verdict on two models and its sentence, which names the preferred model first."""
     row = order_pair(row)
-    verdict, asked = verdict_of(row), label(row["question"]).capitalize()
-    model, against = name_of(row["model"]), name_of(row["against"])
+    verdict, asked = get_verdict(row), label(row["question"]).capitalize()
+    model, against = format_name(row["model"]), format_name(row["against"])
     if verdict == NOT_MEASURABLE:
         return verdict, judgements.not_measurable_for(asked, f"{model} and {against}", reason(row))
     if verdict == NOT_DETECTED:
@@ -143,13 +143,15 @@ def describe_share(row: Row) -> str:
         weighted = f"; weighted equally for left and right position: {percent(share)}"
     else:
         weighted = "" if percent(raw) == percent(share) else f"; weighted {percent(share)}"
-    return f"{percent(raw)} of {row['n']:,} judgements{weighted} (95% CI {limits(low, high)}, {q_of(row)})"
+    return (
+        f"{percent(raw)} of {row['n']:,} judgements{weighted} (95% CI {limits(low, high)}, {format_q(row)})"
+    )
 
 
-def q_of(row: Row) -> str:
+def format_q(row: Row) -> str:
     """Return q as in sentences.
 
-    >>> q_of({"q": 0.0004}), q_of({"q": 0.25}), q_of({"q": None})
+    >>> format_q({"q": 0.0004}), format_q({"q": 0.25}), format_q({"q": None})
     ('q < 0.001', 'q = 0.250', 'q unknown')
     """
     if row["q"] is None or not known(row["q"]):
@@ -185,7 +187,7 @@ def options_to_report(analysis: Analysis, question: str) -> list[str | None]:
         return found
     compared = [
         row["option"]
-        for row in rows_of(analysis.tables.differences, DIFFERENCE)
+        for row in get_rows(analysis.tables.differences, DIFFERENCE)
         if row["question"] == question
     ]
     if compared:
@@ -199,18 +201,18 @@ def options_to_report(analysis: Analysis, question: str) -> list[str | None]:
 def rating_pairs(analysis: Analysis) -> Iterator[list[Headline]]:
     """Yield the sentences for each question and pair of models."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows_of(analysis.tables.differences, DIFFERENCE):
+    for row in get_rows(analysis.tables.differences, DIFFERENCE):
         if row["by"] == "model":
             groups.setdefault((row["question"], row["level"], row["against"]), []).append(row)
     for (question, level, against), rows in groups.items():
-        yield _of_pair(label(question).capitalize(), name_of(level), name_of(against), rows)
+        yield _of_pair(label(question).capitalize(), format_name(level), format_name(against), rows)
 
 
 def _of_pair(asked: str, level: str, against: str, rows: Sequence[Row]) -> list[Headline]:
-    found = [row for row in rows if verdict_of(row) == DIFFERS]
+    found = [row for row in rows if get_verdict(row) == DIFFERS]
     if found:
         return [(DIFFERS, f"{asked}: {difference(row, level, against)}.") for row in found]
-    judged = [row for row in rows if verdict_of(row) == NOT_DETECTED]
+    judged = [row for row in rows if get_verdict(row) == NOT_DETECTED]
     if not judged:
         return [
             (NOT_MEASURABLE, judgements.not_measurable_for(asked, f"{level} and {against}", reason(row)))
@@ -231,18 +233,22 @@ def power_of_rows(rows: Sequence[Row]) -> str:
         return judgements.power_of_difference("")
     unit = "" if rows[0]["option"] is None else " points"
     without = len(rows) - len(sizes)
-    return judgements.power_of_difference(f"{size_of(max(sizes), rows[0])}{unit}", without, len(rows))
+    return judgements.power_of_difference(
+        f"{format_difference(max(sizes), rows[0])}{unit}", without, len(rows)
+    )
 
 
 def difference(row: Row, level: str, against: str) -> str:
     """Return in words what differs between two models or groups, and by how much."""
     first, second = (level, against) if row["estimate"] > 0 else (against, level)
-    return f"{first} {more_of(row)} than {second}, {by_how_much(row)}"
+    return f"{first} {describe_preference(row)} than {second}, {by_how_much(row)}"
 
 
-def more_of(row: Row) -> str:
+def describe_preference(row: Row) -> str:
     """Return what the higher of two got more of."""
-    return "was rated higher" if row["option"] is None else f"received “{name_of(row['option'])}” more often"
+    return (
+        "was rated higher" if row["option"] is None else f"received “{format_name(row['option'])}” more often"
+    )
 
 
 def by_how_much(row: Row) -> str:
@@ -254,11 +260,11 @@ def by_how_much(row: Row) -> str:
     """
     low, high = (row["low"], row["high"]) if row["estimate"] > 0 else (-row["high"], -row["low"])
     unit = "" if row["option"] is None else " points"
-    interval = f"95% CI {size_of(low, row)} to {size_of(high, row)}"
-    return f"by {size_of(abs(row['estimate']), row)}{unit} ({interval}, {q_of(row)})"
+    interval = f"95% CI {format_difference(low, row)} to {format_difference(high, row)}"
+    return f"by {format_difference(abs(row['estimate']), row)}{unit} ({interval}, {format_q(row)})"
 
 
-def size_of(value: float, row: Row) -> str:
+def format_difference(value: float, row: Row) -> str:
     """Return a difference as text: of shares in percentage points, of means on the scale of the question."""
     return number(value, 2) if row["option"] is None else number(100 * value, 1)
 
@@ -287,4 +293,4 @@ def order_as_shown(analysis: Analysis, rows: Sequence[Row]) -> list[Row]:
 
 def published_rows(analysis: Analysis) -> list[Row]:
     """Return the win rates as ACUTE-Eval counts them."""
-    return order_as_shown(analysis, rows_of(analysis.tables.win_rates, PUBLISHED_RATE))
+    return order_as_shown(analysis, get_rows(analysis.tables.win_rates, PUBLISHED_RATE))

@@ -11,8 +11,8 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from evenhand.annotation.application.drafts import Drafts
-from evenhand.annotation.application.protection import Address, Limiter, Limits, Refused, Signatures
-from evenhand.annotation.application.static_files import path_of
+from evenhand.annotation.application.protection import Address, Limiter, Limits, RequestRefused, Signatures
+from evenhand.annotation.application.static_files import get_static_path
 from evenhand.annotation.application.wording import paragraphs, shown_text
 from evenhand.annotation.store import Store
 
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Context:
-    """The context of one application; `context_of(request)` returns it."""
+    """The context of one application; `get_context(request)` returns it."""
 
     store: Store
     address: Address
@@ -50,7 +50,7 @@ class Context:
         )
         return HTMLResponse(text, status)
 
-    def refusal(self, refused: Refused) -> HTMLResponse:
+    def refusal(self, refused: RequestRefused) -> HTMLResponse:
         """Return the page that states why a request is refused."""
         page = self.page("refused.html.j2", status=refused.status, refused=refused)
         if refused.wait:
@@ -58,7 +58,7 @@ class Context:
         return page
 
 
-def context_of(request: Request) -> Context:
+def get_context(request: Request) -> Context:
     """Return the context of the application that handles a request."""
     context = request.app.state.context
     assert isinstance(context, Context)
@@ -75,7 +75,9 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(
-        style=path_of("style.css"), admin_style=path_of("admin.css"), icon=path_of("icon.svg")
+        style=get_static_path("style.css"),
+        admin_style=get_static_path("admin.css"),
+        icon=get_static_path("icon.svg"),
     )
     environment.filters.update(shown=shown_text, paragraphs=paragraphs)
     return environment

@@ -7,7 +7,7 @@ import struct
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from evenhand.annotation.application.protection import network_of
+from evenhand.annotation.application.protection import find_network
 
 SECONDS = 10.0
 """Seconds between two checks of a connection. It is closed if two checks find no complete request."""
@@ -77,7 +77,7 @@ class SharingProtocol(PatientProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.address = network_of(self.client[0] if self.client else "unknown")
+        self.address = find_network(self.client[0] if self.client else "unknown")
         self.since = self.loop.time()
         of_address = [
             other

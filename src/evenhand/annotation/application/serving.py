@@ -20,21 +20,21 @@ except ImportError as error:
     ) from error
 
 from evenhand.annotation.application import admin, pages
-from evenhand.annotation.application.context import Context, context_of, templates
+from evenhand.annotation.application.context import Context, get_context, templates
 from evenhand.annotation.application.patience import PatientProtocol, SharingProtocol
 from evenhand.annotation.application.protection import (
     Address,
     Gate,
     Limiter,
     Limits,
-    Refused,
+    RequestRefused,
     Signatures,
     WholeBodies,
 )
 from evenhand.annotation.application.serving_lock import sole_server
 from evenhand.annotation.store import Store
 
-BUSY = Refused(
+BUSY = RequestRefused(
     503,
     "The server is busy",
     "What you sent was not saved. Please go back and send it again in a moment.",
@@ -90,10 +90,10 @@ def application(
         telemetry=NO_TELEMETRY,
     )
     app.state.context = context
-    app.state.admin = admin.Memory.of(store, context.clock)
+    app.state.admin = admin.Memory.create(store, context.clock)
     for router in _routers():
         app.include_router(router)
-    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(RequestRefused, _show_refusal)
     app.add_exception_handler(HTTPException, _no_such_page)
     app.add_exception_handler(EvenhandError, _not_possible)
     app.add_middleware(WholeBodies, refusal=context.refusal)
@@ -200,26 +200,26 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
-    return context_of(request).refusal(error)
+def _show_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestRefused)
+    return get_context(request).refusal(error)
 
 
 def _no_such_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     heading, sentence = SAID.get(error.status_code, ("This did not work", "Please go back and try again."))
-    return context_of(request).refusal(Refused(error.status_code, heading, sentence))
+    return get_context(request).refusal(RequestRefused(error.status_code, heading, sentence))
 
 
 def _not_possible(request: Request, error: Exception) -> Response:
     """Return the page for an error of the database, without its message, which may contain private data."""
     assert isinstance(error, EvenhandError)
     if isinstance(error, ServiceUnavailable):
-        return context_of(request).refusal(BUSY)
+        return get_context(request).refusal(BUSY)
     if not isinstance(error, UsageError):
         raise error
-    return context_of(request).refusal(
-        Refused(
+    return get_context(request).refusal(
+        RequestRefused(
             403,
             "This is not possible",
             "Please open your link again, or continue the study.",

@@ -68,7 +68,7 @@ def sole_server(store: Store, address: str) -> Iterator[None]:
 
 @contextmanager
 def _locked_file(path: Path, store: Store, address: str) -> Iterator[None]:
-    descriptor = _opened(path, store)
+    descriptor = _open_lock_file(path, store)
     try:
         os.truncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()}, {address}"[:LONGEST].encode())
@@ -82,7 +82,7 @@ def _locked_file(path: Path, store: Store, address: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _opened(path: Path, store: Store) -> int:
+def _open_lock_file(path: Path, store: Store) -> int:
     """Open the lock file, and make sure that it still has its name; the previous holder removes the file at its end."""
     for _ in range(TRIES):
         try:

@@ -8,14 +8,14 @@ from typing import Literal
 
 from fastapi import Request, Response
 
-from evenhand.annotation.application.context import Context, context_of
+from evenhand.annotation.application.context import Context, get_context
 from evenhand.annotation.application.protection import (
     BODY,
     TOKEN,
     Form,
     Rate,
-    Refused,
-    network_of,
+    RequestRefused,
+    find_network,
     read_form,
     sent_from_here,
 )
@@ -29,7 +29,7 @@ LONGEST_TOKEN = 200
 
 
 @dataclass(frozen=True)
-class Session:
+class BrowserSession:
     """The session of a request: its person or admin."""
 
     token: str
@@ -38,21 +38,21 @@ class Session:
     """A person's pseudonym, or the name of an administrator's account."""
 
 
-def session_of(request: Request, kind: Kind) -> Session | None:
+def find_session(request: Request, kind: Kind) -> BrowserSession | None:
     """Return the session of the browser's cookie; None without one, or if it has expired."""
-    context = context_of(request)
+    context = get_context(request)
     token = request.cookies.get(_cookie(context, kind), "")
     if not token or len(token) > LONGEST_TOKEN:
         return None
     known = people.session(context.store, token, context.clock())
-    return Session(token, kind, known[1]) if known is not None and known[0] == kind else None
+    return BrowserSession(token, kind, known[1]) if known is not None and known[0] == kind else None
 
 
 def start_session(
     request: Request, response: Response, kind: Kind, subject: str, lasts: timedelta = PERSON_LASTS
 ) -> str:
     """Start a new session in the browser, end its previous one, and return the token."""
-    context = context_of(request)
+    context = get_context(request)
     _forget(request, kind)
     token = people.open_session(context.store, kind, subject, context.clock(), lasts)
     _set(context, response, kind, token, lasts)
@@ -61,14 +61,14 @@ def start_session(
 
 def end_session(request: Request, response: Response, kind: Kind) -> None:
     """End a session, here and in the browser."""
-    context = context_of(request)
+    context = get_context(request)
     _forget(request, kind)
     _delete(context, response, kind)
 
 
-def returning_of(request: Request) -> str | None:
+def find_returning_person(request: Request) -> str | None:
     """Return the person who used a shared link in this browser, even after they stopped; None if none or withdrawn."""
-    context = context_of(request)
+    context = get_context(request)
     token = request.cookies.get(_cookie(context, "returning"), "")
     if not token or len(token) > LONGEST_TOKEN:
         return None
@@ -78,7 +78,7 @@ def returning_of(request: Request) -> str | None:
 
 def keep_place(request: Request, response: Response, subject: str) -> None:
     """Make the browser remember a person for RETURNS_WITHIN, because a shared link does not identify them."""
-    context = context_of(request)
+    context = get_context(request)
     _forget(request, "returning")
     token = people.open_session(context.store, "person", subject, context.clock(), RETURNS_WITHIN)
     _set(context, response, "returning", token, RETURNS_WITHIN)
@@ -87,20 +87,20 @@ def keep_place(request: Request, response: Response, subject: str) -> None:
 def forget_place(request: Request, response: Response) -> None:
     """Make the browser forget its person."""
     _forget(request, "returning")
-    _delete(context_of(request), response, "returning")
+    _delete(get_context(request), response, "returning")
 
 
-def visitor_of(request: Request, response: Response | None = None) -> str:
+def get_visitor(request: Request, response: Response | None = None) -> str:
     """Return a random value in a cookie that ties a form to a browser before there is a session; set it if missing.
 
-    Raises Refused if there is no response in which to set it, because the browser then accepts no cookies.
+    Raises RequestRefused if there is no response in which to set it, because the browser then accepts no cookies.
     """
-    context = context_of(request)
+    context = get_context(request)
     visitor = request.cookies.get(_cookie(context, "visitor"), "")
     if 20 <= len(visitor) <= LONGEST_TOKEN:
         return visitor
     if response is None:
-        raise Refused(
+        raise RequestRefused(
             403,
             "Your browser sent no cookie",
             "This study needs one small cookie to keep your answers separate from those of others. Please allow "
@@ -113,20 +113,22 @@ def visitor_of(request: Request, response: Response | None = None) -> str:
 
 def forget_visitor(request: Request, response: Response) -> None:
     """Remove the visitor's cookie from the browser."""
-    _delete(context_of(request), response, "visitor")
+    _delete(get_context(request), response, "visitor")
 
 
-def form_token(request: Request, owner: Session | str) -> str:
+def form_token(request: Request, owner: BrowserSession | str) -> str:
     """Return the token for the forms of a session or of a visitor."""
-    secret = owner.token if isinstance(owner, Session) else owner
-    return context_of(request).signatures.form_token(secret)
+    secret = owner.token if isinstance(owner, BrowserSession) else owner
+    return get_context(request).signatures.form_token(secret)
 
 
-def form_of(request: Request, owner: Session | str) -> Form:
-    """Return the content of a form without its token. Raise Refused unless it was made for this session or visitor."""
-    context = context_of(request)
-    secret = owner.token if isinstance(owner, Session) else owner
-    _within(context, "posts_of_session", secret, context.limits.posts_of_session)
+def read_checked_form(request: Request, owner: BrowserSession | str) -> Form:
+    """Return the content of a form without its token. Raise RequestRefused unless it was made for this session
+    or visitor.
+    """
+    context = get_context(request)
+    secret = owner.token if isinstance(owner, BrowserSession) else owner
+    _count_attempt(context, "posts_of_session", secret, context.limits.posts_of_session)
     form = dict(read_form(request.headers, request.scope[BODY]))
     tokens = form.pop(TOKEN, ())
     if (
@@ -134,9 +136,9 @@ def form_of(request: Request, owner: Session | str) -> Form:
         or len(tokens) != 1
         or not context.signatures.is_form_token(secret, tokens[0])
     ):
-        if not isinstance(owner, Session):
-            within(request, "posts_of_address")
-        raise Refused(
+        if not isinstance(owner, BrowserSession):
+            count_attempt(request, "posts_of_address")
+        raise RequestRefused(
             403,
             "This form does not belong to this page",
             "Nothing was saved. Please go back, reload the page and try again.",
@@ -144,36 +146,40 @@ def form_of(request: Request, owner: Session | str) -> Form:
     return form
 
 
-def within(request: Request, what: str) -> None:
-    """Count an attempt of this network (`what` is a field of Limits). Raise Refused if it exceeds the limit."""
-    context = context_of(request)
-    _within(context, what, client_of(request), getattr(context.limits, what))
+def count_attempt(request: Request, what: str) -> None:
+    """Count an attempt of this network (`what` is a field of Limits). Raise RequestRefused if it exceeds the limit."""
+    context = get_context(request)
+    _count_attempt(context, what, get_client(request), getattr(context.limits, what))
 
 
 def spent(request: Request, invite: str, *, counts: bool = True) -> None:
-    """Count an attempt by this network with a valid link that is no longer open. Raise Refused for that link only."""
-    context = context_of(request)
-    who = f"{client_of(request)} {invite}"
-    _within(context, "spent_invites", who, context.limits.spent_invites, counts=counts)
+    """Count an attempt by this network with a valid link that is no longer open. Raise RequestRefused for that
+    link only.
+    """
+    context = get_context(request)
+    who = f"{get_client(request)} {invite}"
+    _count_attempt(context, "spent_invites", who, context.limits.spent_invites, counts=counts)
 
 
-def client_of(request: Request) -> str:
+def get_client(request: Request) -> str:
     """Return the client that a request counts for."""
-    return network_of(request.client.host if request.client else "unknown")
+    return find_network(request.client.host if request.client else "unknown")
 
 
 def single(form: Mapping[str, tuple[str, ...]], name: str) -> str:
-    """Return a field that must occur exactly once. Raise Refused otherwise."""
+    """Return a field that must occur exactly once. Raise RequestRefused otherwise."""
     values = form.get(name, ())
     if len(values) != 1:
-        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+        raise RequestRefused(
+            400, "This form is not complete", "Please go back, reload the page and try again."
+        )
     return values[0]
 
 
-def _within(context: Context, what: str, who: str, rate: Rate, *, counts: bool = True) -> None:
+def _count_attempt(context: Context, what: str, who: str, rate: Rate, *, counts: bool = True) -> None:
     wait = (context.limiter.take if counts else context.limiter.wait)(what, who, rate)
     if wait > 0:
-        raise Refused(
+        raise RequestRefused(
             429, "Too many requests", "Please wait a moment, then go back and try again.", wait=wait
         )
 
@@ -202,7 +208,7 @@ def _delete(context: Context, response: Response, kind: str) -> None:
 
 
 def _forget(request: Request, kind: str) -> None:
-    context = context_of(request)
+    context = get_context(request)
     token = request.cookies.get(_cookie(context, kind), "")
     if token and len(token) <= LONGEST_TOKEN:
         people.close_session(context.store, token)

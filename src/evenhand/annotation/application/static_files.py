@@ -6,7 +6,7 @@ from pathlib import Path
 KINDS = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
-def _named() -> dict[str, tuple[str, bytes, str]]:
+def _load_files() -> dict[str, tuple[str, bytes, str]]:
     files = {}
     for path in sorted((Path(__file__).parent / "static").iterdir()):
         content = path.read_bytes()
@@ -15,11 +15,11 @@ def _named() -> dict[str, tuple[str, bytes, str]]:
     return files
 
 
-_NAMED = _named()
+_NAMED = _load_files()
 FILES = {name: (content, kind) for name, content, kind in _NAMED.values()}
 """Content and media type by the name in the URL."""
 
 
-def path_of(file: str) -> str:
+def get_static_path(file: str) -> str:
     """Return the URL path of a file in `static/`."""
     return f"/static/{_NAMED[file][0]}"

@@ -8,16 +8,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evenhand.annotation.building.built import Built, Chat, Notes, Pairing, Said, Shown, Wanted
-from evenhand.annotation.building.drawing import cell, drawn, fit, once, text_identifier
-from evenhand.annotation.building.file_pairs import PAIR_FORMAT, kind_of_table, models_in, pairs_in
-from evenhand.annotation.building.file_texts import TEXT_FORMAT, texts_in
-from evenhand.annotation.building.opened_runs import model_names, runs_of, talks
+from evenhand.annotation.building.built import Built, Chat, ContentSelection, Notes, Pairing, Shown, StudyText
+from evenhand.annotation.building.drawing import cell, drop_repeats, fit, sample_evenly, text_identifier
+from evenhand.annotation.building.file_pairs import PAIR_FORMAT, kind_of_table, read_models, read_pair_table
+from evenhand.annotation.building.file_texts import TEXT_FORMAT, read_texts
+from evenhand.annotation.building.opened_runs import model_names, open_runs, talks
 from evenhand.annotation.building.pairing import paired_chats, paired_texts
-from evenhand.annotation.building.parlai import kind_of, read_chats, read_pairs
+from evenhand.annotation.building.parlai import detect_kind, read_chats, read_pairs
 from evenhand.annotation.building.reddit_phrases import comments_and_phrases, phrases_table
-from evenhand.annotation.building.run_chats import chats_of
-from evenhand.annotation.building.run_texts import texts_of
+from evenhand.annotation.building.run_chats import read_complete_chats
+from evenhand.annotation.building.run_texts import read_run_texts
 from evenhand.annotation.definition import Item, Study, outline, template as template_named
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError, checked, is_folder
@@ -109,7 +109,7 @@ def build_study(
     if speaker not in ("A", "B"):
         raise UsageError(f"Unknown speaker {speaker!r}.", "Use A (opens the conversation) or B (replies).")
     content = template_named(template, survey=survey)
-    wanted = Wanted(benchmark, limit, seed, pairing, speaker, drop_unsafe, tuple(leave_out), show)
+    wanted = ContentSelection(benchmark, limit, seed, pairing, speaker, drop_unsafe, tuple(leave_out), show)
     notes = Notes()
     paths = [Path(source) for source in sources]
     if template == PAIRED:
@@ -126,13 +126,13 @@ def build_study(
                 "Remove --pairing.",
             )
         items = _texts(paths, template, wanted, notes)
-    content |= {"items": items, "seed": seed, "name": name or _named(template, paths)}
-    study = _checked(content, notes)
+    content |= {"items": items, "seed": seed, "name": name or _make_name(template, paths)}
+    study = _validate_study(content, notes)
     _tell_size(study, template, notes)
     return Built(study, notes.all())
 
 
-def _checked(content: dict[str, Any], notes: Notes) -> Study:
+def _validate_study(content: dict[str, Any], notes: Notes) -> Study:
     """Return the study, without rules of the template that can have no effect with so few items."""
     try:
         return Study.model_validate(content)
@@ -149,14 +149,14 @@ def _checked(content: dict[str, Any], notes: Notes) -> Study:
     for message in idle.values():
         notes.add(f"Removed from the template: {message}.")
     rules = [rule for place, rule in enumerate(content.get("rules", ())) if place not in idle]
-    return _checked({**content, "rules": rules}, notes)
+    return _validate_study({**content, "rules": rules}, notes)
 
 
-def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> list[Item]:
-    found: list[Said] = []
+def _texts(paths: list[Path], template: str, wanted: ContentSelection, notes: Notes) -> list[Item]:
+    found: list[StudyText] = []
     runs: list[RunDirectory] = []
     for path in paths:
-        its = runs_of(path)
+        its = open_runs(path)
         table = path if template == "redditbias" and not is_folder(path) else phrases_table(path)
         if its is not None:
             runs += its
@@ -167,21 +167,21 @@ def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> li
                 f"{path} contains neither a run nor a table to label.",
                 "Give the folder that `evenhand audit` printed.",
             )
-        elif kind_of(path) is not None:
+        elif detect_kind(path) is not None:
             raise DataError(
                 f"The template {template} shows single texts, but {path} contains ParlAI conversations.",
                 "Use --template acute.",
             )
         else:
-            found += texts_in(path, notes)
+            found += read_texts(path, notes)
     for run, model in zip(runs, model_names(runs), strict=True):
-        found += texts_of(run, model, wanted, notes)
+        found += read_run_texts(run, model, wanted, notes)
     if wanted.benchmark is not None and not runs:
         raise UsageError("`--benchmark` can only be used with runs.", "Remove --benchmark, or give a run.")
-    texts = once(fit(found, wanted, notes), notes)
+    texts = drop_repeats(fit(found, wanted, notes), notes)
     if not texts:
         raise DataError("The sources contain no text to judge.", TEXT_FORMAT)
-    texts = drawn(
+    texts = sample_evenly(
         texts,
         wanted.limit,
         wanted.seed,
@@ -202,7 +202,7 @@ def _texts(paths: list[Path], template: str, wanted: Wanted, notes: Notes) -> li
 
 
 def _pairs(
-    paths: list[Path], wanted: Wanted, notes: Notes, questions: tuple[str, ...]
+    paths: list[Path], wanted: ContentSelection, notes: Notes, questions: tuple[str, ...]
 ) -> tuple[list[Item], list[Item]]:
     items: list[Item] = []
     onboarding: list[Item] = []
@@ -210,7 +210,7 @@ def _pairs(
     runs: list[RunDirectory] = []
     tables: list[Path] = []
     for path in paths:
-        its = runs_of(path)
+        its = open_runs(path)
         if its is not None:
             runs += its
             continue
@@ -218,7 +218,7 @@ def _pairs(
             raise DataError(
                 f"{path} does not contain a run.", "Give the folder that `evenhand audit` printed."
             )
-        kind = kind_of(path, expected=True) or kind_of_table(path)
+        kind = detect_kind(path, expected=True) or kind_of_table(path)
         if kind == "pairs":
             pairs = read_pairs(path, notes, questions)
             items += pairs.items
@@ -226,7 +226,7 @@ def _pairs(
         elif kind == "chats":
             chats.append(read_chats(path, wanted, notes))
         elif kind == "own pairs":
-            items += pairs_in(path, wanted, notes)
+            items += read_pair_table(path, wanted, notes)
         elif kind == "own responses":
             tables.append(path)
         else:
@@ -235,10 +235,12 @@ def _pairs(
                 f"Pairs come from two runs (--from RUN --from RUN), ParlAI files, or your own table. {PAIR_FORMAT} "
                 "Single texts are for the templates robbie, regard and labels.",
             )
-    own_models = models_in(tables, wanted, notes)
+    own_models = read_models(tables, wanted, notes)
     names = model_names(runs)
     if runs and (chats or all(talks(run, wanted) for run in runs)):
-        chats += [chats_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
+        chats += [
+            read_complete_chats(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)
+        ]
         runs = []
     if len(chats) + len(runs) + len(own_models) == 1:
         raise UsageError(
@@ -253,7 +255,7 @@ def _pairs(
                 "`--pairing` cannot be used with single responses, which are paired by their prompt.",
                 "Remove --pairing, or give conversations.",
             )
-        both = [texts_of(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
+        both = [read_run_texts(run, model, wanted, notes) for run, model in zip(runs, names, strict=True)]
         items += paired_texts([*(fit(texts, wanted, notes) for texts in both), *own_models], wanted, notes)
     if not items:
         raise DataError(
@@ -281,6 +283,6 @@ def _tell_size(study: Study, template: str, notes: Notes) -> None:
             notes.add(f"{number:,} {words.format(whose)}.")
 
 
-def _named(template: str, paths: list[Path]) -> str:
+def _make_name(template: str, paths: list[Path]) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", "-".join([template, *(path.stem for path in paths)]).lower())
     return words.strip("-")[:60].strip("-")

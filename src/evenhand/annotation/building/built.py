@@ -36,7 +36,7 @@ def clean_texts(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StudyText:
     """One text of one model, with its groups and classifier results, without control characters."""
 
     text: str
@@ -73,7 +73,7 @@ class Chat:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ContentSelection:
     """Options that select the content of a study."""
 
     benchmark: str | None = None

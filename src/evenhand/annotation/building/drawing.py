@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from evenhand.annotation.building.built import Notes, Said, Value, Wanted
+from evenhand.annotation.building.built import ContentSelection, Notes, StudyText, Value
 from evenhand.annotation.definition import without_controls
 from evenhand.prompts import row_keys
 from evenhand.schema import UsageError
@@ -31,15 +31,15 @@ def identifier(kind: str, *content: object) -> str:
     return f"{kind}-{hashlib.blake2b(written, digest_size=8).hexdigest()}"
 
 
-def text_identifier(said: Said) -> str:
+def text_identifier(said: StudyText) -> str:
     """Return the identifier of a text, from its model, context and content."""
     return identifier("text", said.model, said.context, said.text)
 
 
-def fit(texts: Sequence[Said], wanted: Wanted, notes: Notes) -> list[Said]:
+def fit(texts: Sequence[StudyText], wanted: ContentSelection, notes: Notes) -> list[StudyText]:
     """Return the texts that can be shown: not empty, not too long, and not to be left out."""
     plain = [
-        replace(said, text=without_controls(said.text).strip(), context=_plain(said.context))
+        replace(said, text=without_controls(said.text).strip(), context=_clean_context(said.context))
         for said in texts
     ]
     there = [said for said in plain if said.text]
@@ -49,9 +49,9 @@ def fit(texts: Sequence[Said], wanted: Wanted, notes: Notes) -> list[Said]:
     return _not_left_out(short, wanted.leave_out, notes)
 
 
-def once(texts: Sequence[Said], notes: Notes) -> list[Said]:
+def drop_repeats(texts: Sequence[StudyText], notes: Notes) -> list[StudyText]:
     """Return each text of a model with the same context once."""
-    first: dict[str, Said] = {}
+    first: dict[str, StudyText] = {}
     for said in texts:
         first.setdefault(text_identifier(said), said)
     _tell(
@@ -63,7 +63,7 @@ def once(texts: Sequence[Said], notes: Notes) -> list[Said]:
     return list(first.values())
 
 
-def _tell(before: Sequence[Said], after: Sequence[Said], what: str, notes: Notes) -> None:
+def _tell(before: Sequence[StudyText], after: Sequence[StudyText], what: str, notes: Notes) -> None:
     """Note how many texts of each model were removed."""
     lost = Counter(said.model for said in before)
     lost.subtract(said.model for said in after)
@@ -71,11 +71,11 @@ def _tell(before: Sequence[Said], after: Sequence[Said], what: str, notes: Notes
         notes.count(number, what.format(f" of {model}" if model else ""))
 
 
-def _plain(context: str | None) -> str | None:
+def _clean_context(context: str | None) -> str | None:
     return without_controls(context) if context else None
 
 
-def _not_left_out(texts: list[Said], leave_out: Sequence[str], notes: Notes) -> list[Said]:
+def _not_left_out(texts: list[StudyText], leave_out: Sequence[str], notes: Notes) -> list[StudyText]:
     for rule in leave_out:
         column, found, value = rule.partition("=")
         if not found:
@@ -104,7 +104,7 @@ def cell(groups: Mapping[str, Value]) -> tuple[Value, ...]:
     return next(((groups[name],) for name in NAMING_GROUPS[2:] if name in groups), (groups.get("axis"),))
 
 
-def drawn(
+def sample_evenly(
     things: Sequence[Thing],
     limit: int | None,
     seed: int,
@@ -115,7 +115,7 @@ def drawn(
 
     key: function that returns the name of a thing, which determines with the seed when it is drawn.
 
-    >>> drawn(["a1", "a2", "a3", "b1"], 2, 0, str, lambda thing: thing[0])[1]
+    >>> draw_interval(["a1", "a2", "a3", "b1"], 2, 0, str, lambda thing: thing[0])[1]
     'b1'
     """
     if limit is None or limit >= len(things):

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from evenhand.annotation.building.built import Chat, Notes, Said, Value, Wanted, clean_texts
+from evenhand.annotation.building.built import Chat, ContentSelection, Notes, StudyText, Value, clean_texts
 from evenhand.annotation.building.drawing import LONGEST, fit
-from evenhand.annotation.building.file_texts import WRITTEN, plain_value, texts_in
-from evenhand.annotation.building.pairing import ANSWERER, ASKER, conversation, drawn_pairs, pair_of
+from evenhand.annotation.building.file_texts import WRITTEN, plain_value, read_texts
+from evenhand.annotation.building.pairing import ANSWERER, ASKER, conversation, drawn_pairs, make_pair
 from evenhand.annotation.building.run_texts import UNSAFE_ROLES
 from evenhand.annotation.definition import Conversation, Item, without_controls
 from evenhand.prompts.own_files import READERS, read_table, text_column
@@ -41,7 +41,7 @@ def kind_of_table(path: Path) -> Literal["own pairs", "own responses"] | None:
     return "own responses" if columns & set(WRITTEN) else None
 
 
-def pairs_in(path: Path, wanted: Wanted, notes: Notes) -> list[Item]:
+def read_pair_table(path: Path, wanted: ContentSelection, notes: Notes) -> list[Item]:
     """Return the pairs of a table with one pair per row.
 
     Raises DataError with the row of an empty or too long text, and for a table without a valid pair.
@@ -83,7 +83,7 @@ def pairs_in(path: Path, wanted: Wanted, notes: Notes) -> list[Item]:
             _side(text, contexts[row], models[place][row] or sides[place]) for place, text in enumerate(both)
         ]
         about_it: dict[str, Value] = {name: plain_value(value) for name, value in groups[row].items()}
-        items.append(pair_of(shown[0], shown[1], clean_texts(about_it)))
+        items.append(make_pair(shown[0], shown[1], clean_texts(about_it)))
     notes.count(
         n_same, f"pairs of {path.name} have the same text twice and are left out: there is nothing to choose"
     )
@@ -92,15 +92,15 @@ def pairs_in(path: Path, wanted: Wanted, notes: Notes) -> list[Item]:
     return drawn_pairs(items, wanted, notes)
 
 
-def models_in(paths: Sequence[Path], wanted: Wanted, notes: Notes) -> list[list[Said]]:
+def read_models(paths: Sequence[Path], wanted: ContentSelection, notes: Notes) -> list[list[StudyText]]:
     """Return the responses of tables with one response per row, as one list per model.
 
     Raises DataError for tables that do not identify the prompt of a response.
     """
-    by_model: dict[str, list[Said]] = {}
+    by_model: dict[str, list[StudyText]] = {}
     for path in paths:
         turns = Counter[tuple[str, str]]()
-        for said in texts_in(path, notes):
+        for said in read_texts(path, notes):
             asked = said.groups.get("prompt_id") or said.context
             if asked is None:
                 raise DataError(f"{path} does not contain the prompt of each response.", PAIR_FORMAT)

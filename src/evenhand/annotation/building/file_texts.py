@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.annotation.building.built import Notes, Said, Value
+from evenhand.annotation.building.built import Notes, StudyText, Value
 from evenhand.prompts.own_files import booleans, number_column, read_table, text_column
 from evenhand.schema import DataError, list_names, nearest_names
 
@@ -21,7 +21,7 @@ BEFORE = ("context", "prompt", "text")
 JUDGED = re.compile(r"(?:(.+)_)?(label|score|negative)")
 
 
-def texts_in(path: Path, notes: Notes) -> list[Said]:
+def read_texts(path: Path, notes: Notes) -> list[StudyText]:
     """Return the texts of a file (see TEXT_FORMAT). Raise DataError with the invalid column or row."""
     frame = read_table(path, TEXT_FORMAT)
     written = next((name for name in WRITTEN if name in frame.columns), None)
@@ -56,7 +56,7 @@ def texts_in(path: Path, notes: Notes) -> list[Said]:
     )
     notes.count(sum(text is None for text in texts), f"rows of {path.name} without a text are left out")
     return [
-        Said(text.strip(), context or None, model or None, its, said)
+        StudyText(text.strip(), context or None, model or None, its, said)
         for text, context, model, its, said in zip(texts, contexts, models, groups, judgements, strict=True)
         if text is not None
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.annotation.building.built import Value, Wanted
+from evenhand.annotation.building.built import ContentSelection, Value
 from evenhand.runs import RunDirectory, written_benchmarks
 from evenhand.schema import DataError, is_folder
 
@@ -29,7 +29,7 @@ NO_GROUPS = frozenset(
 JUDGED_PARTS = ("label", "score", "negative", "scores", "error")
 
 
-def runs_of(folder: Path) -> list[RunDirectory] | None:
+def open_runs(folder: Path) -> list[RunDirectory] | None:
     """Return the run in a folder, or the two of a before/after study; None if there is neither."""
     if RunDirectory.is_run(folder):
         return [RunDirectory.open(folder)]
@@ -58,12 +58,14 @@ def model_names(runs: Sequence[RunDirectory]) -> list[str]:
     ]
 
 
-def talks(run: RunDirectory, wanted: Wanted) -> bool:
+def talks(run: RunDirectory, wanted: ContentSelection) -> bool:
     """Return whether everything that is wanted of a run are conversations."""
-    return all(run.manifest.asked[benchmark].turns is not None for benchmark in benchmarks_of(run, wanted))
+    return all(
+        run.manifest.asked[benchmark].turns is not None for benchmark in select_benchmarks(run, wanted)
+    )
 
 
-def benchmarks_of(run: RunDirectory, wanted: Wanted) -> list[str]:
+def select_benchmarks(run: RunDirectory, wanted: ContentSelection) -> list[str]:
     """Return the benchmarks whose texts are wanted. Raise DataError if the model generated none."""
     there = written_benchmarks(run)
     if wanted.benchmark is not None and wanted.benchmark not in there:
@@ -87,7 +89,7 @@ def group_columns(frame: pl.DataFrame, run: RunDirectory, benchmark: str) -> lis
     return [name for name in frame.columns if name not in NO_GROUPS | judged]
 
 
-def groups_of(
+def iterate_groups(
     frame: pl.DataFrame, columns: Sequence[str], benchmark: str, mitigated: str | None
 ) -> Iterator[dict[str, Value]]:
     """Yield the properties by which the analysis may split each row: benchmark, mitigation and

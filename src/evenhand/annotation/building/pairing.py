@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.annotation.building.built import Chat, Notes, Said, Value, Wanted
-from evenhand.annotation.building.drawing import cell, drawn, identifier
+from evenhand.annotation.building.built import Chat, ContentSelection, Notes, StudyText, Value
+from evenhand.annotation.building.drawing import cell, identifier, sample_evenly
 from evenhand.annotation.definition import Conversation, Item, Turn, without_controls
 from evenhand.schema import DataError
 
@@ -19,7 +19,7 @@ INFLAMMATORY = ("dispreferred", "polarizing")
 """HolisticBias labels of descriptors that may be hurtful or divisive."""
 
 
-def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> list[Item]:
+def paired_texts(models: Sequence[list[StudyText]], wanted: ContentSelection, notes: Notes) -> list[Item]:
     """Return pairs of responses of two models to the same prompt, as conversations of two turns.
 
     models: texts of at least two models. Source: HolisticBias, human evaluation of its bias tuning.
@@ -43,10 +43,10 @@ def paired_texts(models: Sequence[list[Said]], wanted: Wanted, notes: Notes) -> 
             f"prompts are left out, because {_names(first, second, 'and')} gave the same response",
         )
         found += drawn_pairs([_text_pair(*pair) for pair in differ], wanted, notes)
-    return _some(found, "No pair of texts can be formed: no prompt has different responses of two models.")
+    return _require_items(found, "No pair of texts can be formed: no prompt has different responses of two models.")
 
 
-def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> list[Item]:
+def paired_chats(models: Sequence[list[Chat]], wanted: ContentSelection, notes: Notes) -> list[Item]:
     """Return pairs of conversations of two models: drawn with replacement as in ACUTE-Eval, or with the same opener.
 
     models: conversations of at least two models. Source: Li, Weston and Roller 2019; its published code.
@@ -64,7 +64,7 @@ def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> 
                 rng.integers(len(first), size=size), rng.integers(len(second), size=size), strict=True
             )
             made = [_chat_pair(first[one], second[two]) for one, two in places]
-            found += _once(made, notes)
+            found += _merge_repeated(made, notes)
             continue
         other = {chat.opener: chat for chat in second}
         both = [(chat, other[chat.opener]) for chat in first if chat.opener in other]
@@ -81,7 +81,7 @@ def paired_chats(models: Sequence[list[Chat]], wanted: Wanted, notes: Notes) -> 
             f"openers are left out, because the conversations of {_names(first, second, 'and')} are the same",
         )
         found += drawn_pairs([_chat_pair(*pair) for pair in differ], wanted, notes)
-    return _some(
+    return _require_items(
         found,
         "No pair of conversations can be formed.",
     )
@@ -98,22 +98,22 @@ def conversation(chat: Chat) -> Conversation:
     )
 
 
-def pair_of(first: Conversation, second: Conversation, groups: dict[str, Value], **more: Any) -> Item:
+def make_pair(first: Conversation, second: Conversation, groups: dict[str, Value], **more: Any) -> Item:
     """Return an item with two conversations."""
     return Item(id=identifier("pair", first.id, second.id), pair=(first, second), groups=groups, **more)
 
 
-def _text_pair(first: Said, second: Said) -> Item:
+def _text_pair(first: StudyText, second: StudyText) -> Item:
     sides = []
     for said in (first, second):
         before = () if said.context is None else ((ASKER, said.context),)
         turns = (*before, (ANSWERER, said.text))
         sides.append(conversation(Chat(turns, ANSWERER, said.model or "", said.groups)))
-    return pair_of(sides[0], sides[1], _shared(first.groups, second.groups))
+    return make_pair(sides[0], sides[1], _shared(first.groups, second.groups))
 
 
 def _chat_pair(first: Chat, second: Chat) -> Item:
-    return pair_of(conversation(first), conversation(second), _shared(first.groups, second.groups))
+    return make_pair(conversation(first), conversation(second), _shared(first.groups, second.groups))
 
 
 def _shared(first: Any, second: Any) -> dict[str, Value]:
@@ -121,7 +121,7 @@ def _shared(first: Any, second: Any) -> dict[str, Value]:
     return {name: value for name, value in first.items() if name in second and second[name] == value}
 
 
-def _safe(texts: list[Said], notes: Notes) -> list[Said]:
+def _safe(texts: list[StudyText], notes: Notes) -> list[StudyText]:
     calm = [said for said in texts if not any(said.groups.get(name) in INFLAMMATORY for name in PREFERENCES)]
     safe = [said for said in calm if not said.unsafe]
     whose = texts[0].model if texts else ""
@@ -143,23 +143,25 @@ def _safe_chats(chats: list[Chat], notes: Notes) -> list[Chat]:
     return safe
 
 
-def _names(first: Sequence[Said | Chat], second: Sequence[Said | Chat], word: str) -> str:
+def _names(first: Sequence[StudyText | Chat], second: Sequence[StudyText | Chat], word: str) -> str:
     return f"{first[0].model if first else 'one model'} {word} {second[0].model if second else 'the other model'}"
 
 
-def drawn_pairs(items: list[Item], wanted: Wanted, notes: Notes) -> list[Item]:
+def drawn_pairs(items: list[Item], wanted: ContentSelection, notes: Notes) -> list[Item]:
     """Return distinct pairs, at most the wanted number, spread evenly over their groups."""
-    single = _once(items, notes)
-    return drawn(single, wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups))
+    single = _merge_repeated(items, notes)
+    return sample_evenly(
+        single, wanted.limit, wanted.seed, lambda item: item.id, lambda item: cell(item.groups)
+    )
 
 
-def _once(items: list[Item], notes: Notes) -> list[Item]:
+def _merge_repeated(items: list[Item], notes: Notes) -> list[Item]:
     once = {item.id: item for item in items}
     notes.count(len(items) - len(once), "repeated pairs were merged into one item each")
     return list(once.values())
 
 
-def _some(items: list[Item], what: str) -> list[Item]:
+def _require_items(items: list[Item], what: str) -> list[Item]:
     if not items:
         raise DataError(
             what,

@@ -6,8 +6,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from evenhand.annotation.building.built import Chat, Notes, Wanted
-from evenhand.annotation.building.pairing import conversation, pair_of
+from evenhand.annotation.building.built import Chat, ContentSelection, Notes
+from evenhand.annotation.building.pairing import conversation, make_pair
 from evenhand.annotation.definition import Item, unfit_character
 from evenhand.schema import DataError, parse_json
 
@@ -38,7 +38,7 @@ class Pairs:
     onboarding: list[Item]
 
 
-def kind_of(path: Path, *, expected: bool = False) -> str | None:
+def detect_kind(path: Path, *, expected: bool = False) -> str | None:
     """Return "pairs" or "chats" for files of ParlAI, or None for other files.
 
     expected: whether the file must be one of these; then an unreadable file raises DataError with the line.
@@ -98,17 +98,17 @@ def read_pairs(path: Path, notes: Notes, questions: tuple[str, ...]) -> Pairs:
                     PAIRS_FORMAT,
                 )
             right = dict.fromkeys(questions, "ab"[judged.index(answer)])
-            item = pair_of(sides[0], sides[1], groups, expected=right)
+            item = make_pair(sides[0], sides[1], groups, expected=right)
             onboarding.setdefault(item.id, item)
             continue
-        item = pair_of(sides[0], sides[1], groups)
+        item = make_pair(sides[0], sides[1], groups)
         repeated += item.id in real
         real.setdefault(item.id, item)
     notes.count(repeated, f"pairs of {path.name} are duplicates and were merged into one item each")
     return Pairs(list(real.values()), list(onboarding.values()))
 
 
-def read_chats(path: Path, wanted: Wanted, notes: Notes) -> list[Chat]:
+def read_chats(path: Path, wanted: ContentSelection, notes: Notes) -> list[Chat]:
     """Read the self-chats of a file, whose name (up to the first full stop) is the model's. Raise DataError."""
     chats = []
     empty = 0
@@ -193,17 +193,17 @@ def _contents(path: Path) -> Iterator[tuple[int, Any]]:
             first = handle.readline().removeprefix(b"\xef\xbb\xbf")
             # formatted for people, like the onboarding that ParlAI provides
             if first.strip() in (b"{", b"["):
-                whole = _parsed(first + handle.read(), path, 1)
+                whole = _parse_line(first + handle.read(), path, 1)
                 yield from ((1, one) for one in (whole if isinstance(whole, list) else [whole]))
                 return
             for number, line in enumerate(chain([first], handle), 1):
                 if line.strip():
-                    yield number, _parsed(line, path, number)
+                    yield number, _parse_line(line, path, number)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.", PAIRS_FORMAT) from error
 
 
-def _parsed(line: bytes, path: Path, number: int) -> Any:
+def _parse_line(line: bytes, path: Path, number: int) -> Any:
     try:
         return parse_json(line.decode())
     except UnicodeDecodeError as error:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evenhand.annotation.building.built import Notes, Said, Value
+from evenhand.annotation.building.built import Notes, StudyText, Value
 from evenhand.prompts.own_files import read_table, require_columns, text_column
 from evenhand.schema import is_file
 
@@ -20,7 +20,7 @@ def phrases_table(source: Path) -> Path | None:
     return next((source / name for name in (PHRASES, TO_ANNOTATE) if is_file(source / name)), None)
 
 
-def comments_and_phrases(path: Path, notes: Notes) -> list[Said]:
+def comments_and_phrases(path: Path, notes: Notes) -> list[StudyText]:
     """Return each comment as a text, with its phrase as the context above it.
 
     Raises DataError if the table lacks these columns. Source: Barikeri et al. 2021, section 2: both are labelled.
@@ -33,7 +33,7 @@ def comments_and_phrases(path: Path, notes: Notes) -> list[Said]:
     if about:
         known = [dict(row) for row in frame.select(about).iter_rows(named=True)]
     texts = [
-        Said(comment.strip(), phrase.strip(), groups=groups)
+        StudyText(comment.strip(), phrase.strip(), groups=groups)
         for comment, phrase, groups in zip(comments, phrases, known, strict=True)
         if comment and phrase and phrase.strip()
     ]

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.annotation.building.built import Chat, Notes, Wanted
-from evenhand.annotation.building.opened_runs import benchmarks_of, group_columns, groups_of
+from evenhand.annotation.building.built import Chat, ContentSelection, Notes
+from evenhand.annotation.building.opened_runs import group_columns, iterate_groups, select_benchmarks
 from evenhand.annotation.building.run_texts import UNSAFE_ROLES
 from evenhand.runs import RunDirectory, self_chats
 
@@ -16,11 +16,11 @@ OF_TURNS = ("turn", "speaker", "name_in_context", "conversation", "prompt_id", "
 """Columns that belong to utterances and not to conversations."""
 
 
-def chats_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> list[Chat]:
+def read_complete_chats(run: RunDirectory, model: str, wanted: ContentSelection, notes: Notes) -> list[Chat]:
     """Return the complete self-chats of a run; those that ended early are left out."""
     chats: list[Chat] = []
     broken = 0
-    for benchmark in benchmarks_of(run, wanted):
+    for benchmark in select_benchmarks(run, wanted):
         turns = run.manifest.asked[benchmark].turns
         if turns is None:
             continue
@@ -29,7 +29,7 @@ def chats_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> lis
         flags = [f"{role}_negative" for role in UNSAFE_ROLES if f"{role}_negative" in frame.columns]
         flagged = pl.any_horizontal(flags).fill_null(False) if flags else pl.lit(False)
         rows = frame.select("conversation", "speaker", "text", "error", flagged=flagged).rows()
-        about_each = list(groups_of(frame, about, benchmark, None))
+        about_each = list(iterate_groups(frame, about, benchmark, None))
         for conversation, places in _places(row[0] for row in rows).items():
             said = [rows[place] for place in places]
             if len(said) < turns or any(text is None or error is not None for _, _, text, error, _ in said):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from evenhand.annotation.building.built import Notes, Said, Shown, Wanted
-from evenhand.annotation.building.opened_runs import benchmarks_of, group_columns, groups_of
+from evenhand.annotation.building.built import ContentSelection, Notes, Shown, StudyText
+from evenhand.annotation.building.opened_runs import group_columns, iterate_groups, select_benchmarks
 from evenhand.runs import RunDirectory, answers, judgements
 from evenhand.schema import UsageError
 
@@ -18,7 +18,7 @@ Key = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Judged:
+class ClassifierResults:
     """Results of one classifier in one role, by prompt and sample, with the classified texts."""
 
     name: str
@@ -29,14 +29,14 @@ class Judged:
     texts: Mapping[Key, str]
 
 
-def texts_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> list[Said]:
+def read_run_texts(run: RunDirectory, model: str, wanted: ContentSelection, notes: Notes) -> list[StudyText]:
     """Return all continuations of a run, or of one of its benchmarks. Raise DataError if there are none."""
-    texts: list[Said] = []
+    texts: list[StudyText] = []
     failed = 0
     mitigated = " + ".join(part.words for part in run.manifest.mitigations) or "none"
-    for benchmark in benchmarks_of(run, wanted):
+    for benchmark in select_benchmarks(run, wanted):
         frame = answers(run, benchmark)
-        judged = list(_judged(run, benchmark))
+        judged = list(_iterate_results(run, benchmark))
         show = wanted.show or _usual(run, benchmark, notes)
         context = "lines_before" if "lines_before" in frame.columns else "text"
         exact = next((its.texts for its in judged if its.counts), {})
@@ -48,7 +48,7 @@ def texts_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> lis
         about = group_columns(frame, run, benchmark)
         rows = frame.select("prompt_id", "sample", "continuation", "error", context).iter_rows()
         for (prompt_id, sample, written, error, before), groups in zip(
-            rows, groups_of(frame, about, benchmark, mitigated), strict=True
+            rows, iterate_groups(frame, about, benchmark, mitigated), strict=True
         ):
             key = (prompt_id, sample)
             if error is not None or written is None or (show == "judged" and exact.get(key) is None):
@@ -60,12 +60,14 @@ def texts_of(run: RunDirectory, model: str, wanted: Wanted, notes: Notes) -> lis
             elif show == "judged":
                 text, above = exact[key], None
             texts.append(
-                Said(
+                StudyText(
                     text=text,
                     context=above,
                     model=model,
                     groups=groups if above is not None else {**groups, "prompt": before},
-                    judgements={its.name: _beside(its, key, text) for its in judged if key in its.said},
+                    judgements={
+                        its.name: _describe_result(its, key, text) for its in judged if key in its.said
+                    },
                     prompt=(benchmark, prompt_id, str(before), str(sample)),
                     unsafe=any(
                         its.said[key]["negative"] is True
@@ -87,14 +89,14 @@ def _usual(run: RunDirectory, benchmark: str, notes: Notes) -> Shown:
     return "whole"
 
 
-def _beside(judged: Judged, key: Key, shown: str) -> dict[str, Any]:
+def _describe_result(judged: ClassifierResults, key: Key, shown: str) -> dict[str, Any]:
     """Return the result of a classifier, with the text that it classified if annotators see another one."""
     exact = judged.texts.get(key)
     said = dict(judged.said[key])
     return said if exact is None or exact.strip() == shown.strip() else {**said, "text": exact}
 
 
-def _judged(run: RunDirectory, benchmark: str) -> Iterator[Judged]:
+def _iterate_results(run: RunDirectory, benchmark: str) -> Iterator[ClassifierResults]:
     """Yield the results of all classifiers of a benchmark, the current ones first."""
     manifest = run.manifest
     now = [(role, record.classifier) for role, record in manifest.judged.get(benchmark, {}).items()]
@@ -116,7 +118,7 @@ def _judged(run: RunDirectory, benchmark: str) -> Iterator[Judged]:
                 "negative": row["negative"],
                 "scores": None if scores is None else dict(zip(labels, map(float, scores), strict=False)),
             }
-        yield Judged(name, role, (role, key) in now, said, texts)
+        yield ClassifierResults(name, role, (role, key) in now, said, texts)
 
 
 def _names(run: RunDirectory, found: Sequence[tuple[str, str]]) -> list[str]:

@@ -61,7 +61,7 @@ from .study import (
 )
 from .surveys import (
     SDO7 as SDO7,
-    statements_of as statements_of,
+    list_statements as list_statements,
 )
 from .templates import (
     TEMPLATES as TEMPLATES,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.annotation.definition.items import Conversation, Item
-from evenhand.annotation.definition.plain_text import length, stripped, without_controls
+from evenhand.annotation.definition.plain_text import length, strip_text, without_controls
 from evenhand.annotation.definition.questions import (
     Choice,
     FreeText,
@@ -76,12 +76,12 @@ def check_answers(
     problems: dict[str, str] = {}
     if len(form) > MOST_FIELDS:
         return answers, {WHOLE_FORM: "Too much was sent. Please load this page again."}
-    fields = {question.id: _fields_of(question, item) for question in questions}
+    fields = {question.id: _list_fields(question, item) for question in questions}
     if set(form) - {field for names in fields.values() for field in names}:
         problems[WHOLE_FORM] = "What was sent does not belong to this page. Please load it again."
     for question in questions:
         sent = {name: form[name] for name in fields[question.id] if name in form}
-        answer, wrong = _answered(question, sent, left)
+        answer, wrong = _check_answer(question, sent, left)
         if wrong:
             problems |= wrong
         else:
@@ -111,7 +111,7 @@ def turns_to_mark(item: Item | None) -> tuple[int, ...]:
     )
 
 
-def _fields_of(question: Question, item: Item | None) -> tuple[str, ...]:
+def _list_fields(question: Question, item: Item | None) -> tuple[str, ...]:
     if isinstance(question, Marks):
         return tuple(f"{question.id}-turn-{number}" for number in turns_to_mark(item))
     if isinstance(question, FreeText) or question.reason is None:
@@ -119,7 +119,7 @@ def _fields_of(question: Question, item: Item | None) -> tuple[str, ...]:
     return (question.id, reason_field(question.id))
 
 
-def _once(values: Any) -> str:
+def _get_single_value(values: Any) -> str:
     """Return the only value of a field; "" if no choice was made."""
     values = [values] if isinstance(values, str) else list(values)
     if len(values) > 1:
@@ -140,7 +140,7 @@ def _several(values: Any) -> list[str]:
     return texts
 
 
-def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[Answer, dict[str, str]]:
+def _check_answer(question: Question, sent: Mapping[str, Any], left: str) -> tuple[Answer, dict[str, str]]:
     """Return the answer to one question, and its problems by field; the answer is valid only if there are none."""
     chosen: str | None = None
     reason: str | None = None
@@ -148,11 +148,13 @@ def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[A
     said = sent.get(question.id, ())
     try:
         if isinstance(question, Marks):
-            return _marked(question, sent), {}
+            return _parse_marks(question, sent), {}
         if isinstance(question, FreeText):
-            text = _written(_once(said), question.minimum, question.maximum, needed=question.required)
+            text = _clean_text(
+                _get_single_value(said), question.minimum, question.maximum, needed=question.required
+            )
             return Answer(text or None), {}
-        chosen = _chosen(question, _once(said), left)
+        chosen = _parse_choice(question, _get_single_value(said), left)
         if chosen is None and question.required:
             raise _Wrong(_asking(question))
     except _Wrong as problem:
@@ -160,17 +162,19 @@ def _answered(question: Question, sent: Mapping[str, Any], left: str) -> tuple[A
     if not isinstance(question, Marks | FreeText):
         name = reason_field(question.id)
         try:  # a reason is also required if the choice is still missing
-            reason = _reason(question.reason, _once(sent.get(name, ())), chosen is not None or bool(wrong))
+            reason = _reason(
+                question.reason, _get_single_value(sent.get(name, ())), chosen is not None or bool(wrong)
+            )
         except _Wrong as problem:
             wrong[name] = str(problem)
     return Answer(chosen, reason), wrong
 
 
-def _marked(question: Marks, sent: Mapping[str, Any]) -> Answer:
+def _parse_marks(question: Marks, sent: Mapping[str, Any]) -> Answer:
     options = [option.id for option in question.options]
     marks: dict[int, str | tuple[str, ...]] = {}
     for field, values in sent.items():
-        given = _several(values) if question.several else [_once(values)]
+        given = _several(values) if question.several else [_get_single_value(values)]
         chosen = [value for value in given if value != ""]
         if not set(chosen) <= set(options):
             raise _Wrong("Please choose only marks that this page offers.")
@@ -182,7 +186,7 @@ def _marked(question: Marks, sent: Mapping[str, Any]) -> Answer:
     return Answer(None, marks=dict(sorted(marks.items())))
 
 
-def _chosen(question: PairChoice | Choice | Likert, said: str, left: str) -> str | None:
+def _parse_choice(question: PairChoice | Choice | Likert, said: str, left: str) -> str | None:
     if said == "":
         return None
     if isinstance(question, PairChoice):
@@ -191,14 +195,14 @@ def _chosen(question: PairChoice | Choice | Likert, said: str, left: str) -> str
         if said in allowed:
             return allowed[said]
     elif isinstance(question, Choice):
-        if _is_one_of(said, (option.id for option in question.options)):
+        if _is_known(said, (option.id for option in question.options)):
             return said
     elif _NUMBER.fullmatch(said[:12]) and len(said) < 12 and question.low <= int(said) <= question.high:
         return str(int(said))
     raise _Wrong(_asking(question))
 
 
-def _is_one_of(said: str, known: Iterable[str]) -> bool:
+def _is_known(said: str, known: Iterable[str]) -> bool:
     return any(said == name for name in known)
 
 
@@ -213,13 +217,13 @@ def _asking(question: PairChoice | Choice | Likert) -> str:
 def _reason(wanted: Reason | None, said: str, chosen: bool) -> str | None:
     if wanted is None:
         return None
-    return _written(said, wanted.minimum, LONGEST_REASON, needed=wanted.required and chosen) or None
+    return _clean_text(said, wanted.minimum, LONGEST_REASON, needed=wanted.required and chosen) or None
 
 
-def _written(said: str, least: int, most: int, *, needed: bool) -> str:
+def _clean_text(said: str, least: int, most: int, *, needed: bool) -> str:
     if len(said) > 4 * most + 1_000:  # not worth cleaning
         raise _Wrong(f"Please write at most {most:,} characters.")
-    text = stripped(without_controls(said))
+    text = strip_text(without_controls(said))
     if len(text) > most:
         raise _Wrong(f"Please write at most {most:,} characters; these are {len(text):,}.")
     if not text and not needed:

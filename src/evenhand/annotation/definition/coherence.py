@@ -13,15 +13,15 @@ from evenhand.annotation.definition.parts import (
     Onboarding,
     Scale,
 )
-from evenhand.annotation.definition.problems import Path, Problem, dotted
+from evenhand.annotation.definition.problems import Path, Problem, format_path
 from evenhand.annotation.definition.questions import Choice, FreeText, Likert, Marks, PairChoice, Question
 from evenhand.annotation.definition.reach import idle_rules
 from evenhand.annotation.definition.rules import OnboardingBelow, Rule
-from evenhand.annotation.definition.surveys import statements_of
+from evenhand.annotation.definition.surveys import list_statements
 from evenhand.schema import did_you_mean
 
 
-def problems_of(
+def find_problems(
     name: str,
     *,
     questions: Sequence[Question],
@@ -44,7 +44,7 @@ def problems_of(
         *_questions(questions),
         *_survey(questions, survey),
         *chain.from_iterable(_item(path, item, questions) for path, item in placed),
-        *_repeated(((*path, "id"), item.id) for path, item in placed),
+        *_find_repeated(((*path, "id"), item.id) for path, item in placed),
         *_conversations(placed),
         *_hidden(hidden, assignment),
         *_assignment(name, assignment, completion),
@@ -53,13 +53,13 @@ def problems_of(
     ]
 
 
-def _repeated(named: Iterable[tuple[Path, Hashable]], what: str = "the name") -> Iterator[Problem]:
+def _find_repeated(named: Iterable[tuple[Path, Hashable]], what: str = "the name") -> Iterator[Problem]:
     """Yield a problem for each repeated name."""
     first: dict[Hashable, Path] = {}
     for path, name in named:
         if name in first:
             yield Problem(
-                path, f"{what} {name!r} is already used in {dotted(first[name][:-1])}; expected another"
+                path, f"{what} {name!r} is already used in {format_path(first[name][:-1])}; expected another"
             )
         else:
             first[name] = path
@@ -79,8 +79,10 @@ def _question(path: Path, question: Question) -> Iterator[Problem]:
     match question:
         case Choice() | Marks():
             options = question.options
-            yield from _repeated(((*path, "options", n, "id"), option.id) for n, option in enumerate(options))
-            yield from _repeated(
+            yield from _find_repeated(
+                ((*path, "options", n, "id"), option.id) for n, option in enumerate(options)
+            )
+            yield from _find_repeated(
                 (((*path, "options", n, "label"), option.label) for n, option in enumerate(options)),
                 "the label",
             )
@@ -103,7 +105,7 @@ def _survey(questions: Sequence[Question], survey: Sequence[Block]) -> Iterator[
     ids: list[tuple[Path, Hashable]] = [
         (("questions", n, "id"), question.id) for n, question in enumerate(questions)
     ]
-    yield from _repeated((("survey", n, "id"), block.id) for n, block in enumerate(survey))
+    yield from _find_repeated((("survey", n, "id"), block.id) for n, block in enumerate(survey))
     for place, block in enumerate(survey):
         path: Path = ("survey", place)
         if isinstance(block, About):
@@ -116,7 +118,7 @@ def _survey(questions: Sequence[Question], survey: Sequence[Block]) -> Iterator[
             yield Problem((*path, "use"), f"{block.use} is asked already; expected each scale once")
         elif not block.use:
             ids += [((*path, "statements", n, "id"), said.id) for n, said in enumerate(block.statements)]
-    yield from _repeated(ids)
+    yield from _find_repeated(ids)
 
 
 def _scale(path: Path, scale: Scale) -> Iterator[Problem]:
@@ -130,7 +132,7 @@ def _scale(path: Path, scale: Scale) -> Iterator[Problem]:
         yield Problem(
             (*path, "high"), f"is {scale.high} where low is {scale.low}; expected 1 to 100 more than low"
         )
-    if scale.draw and scale.draw > (many := len(statements_of(scale))):
+    if scale.draw and scale.draw > (many := len(list_statements(scale))):
         yield Problem((*path, "draw"), f"is {scale.draw} of {many} statements; expected at most {many}")
 
 
@@ -151,7 +153,7 @@ def _item(path: Path, item: Item, questions: Sequence[Question]) -> Iterator[Pro
         yield Problem(
             (*path, "pair"), f"compares the conversation {item.pair[0].id!r} with itself; expected two"
         )
-    for where, conversation in _conversations_of(path, item):
+    for where, conversation in _list_conversations(path, item):
         spoke = [turn.speaker for turn in conversation.turns]
         if conversation.speaker is not None and conversation.speaker not in spoke:
             yield Problem(
@@ -159,10 +161,10 @@ def _item(path: Path, item: Item, questions: Sequence[Question]) -> Iterator[Pro
                 f"{conversation.speaker!r} has no turn; expected one of {', '.join(map(repr, dict.fromkeys(spoke)))}"
                 + did_you_mean(conversation.speaker, spoke, ". "),
             )
-    yield from _expected(path, item, {question.id: question for question in questions})
+    yield from _check_expected(path, item, {question.id: question for question in questions})
 
 
-def _expected(path: Path, item: Item, questions: dict[str, Question]) -> Iterator[Problem]:
+def _check_expected(path: Path, item: Item, questions: dict[str, Question]) -> Iterator[Problem]:
     if path[0] == "items":
         for name in ("expected", "explanation"):
             if getattr(item, name):
@@ -205,7 +207,7 @@ def _answers(question: Question) -> list[str]:
     return []
 
 
-def _conversations_of(path: Path, item: Item) -> Iterator[tuple[Path, Conversation]]:
+def _list_conversations(path: Path, item: Item) -> Iterator[tuple[Path, Conversation]]:
     if item.pair:
         yield (*path, "pair", 0), item.pair[0]
         yield (*path, "pair", 1), item.pair[1]
@@ -220,7 +222,7 @@ def _conversations(placed: Sequence[tuple[Path, Item]]) -> Iterator[Problem]:
     first: dict[str, tuple[Path, Conversation | None]] = {}
     for path, item in placed:
         seen: list[tuple[Path, str, Conversation | None]] = [
-            (where, said.id, said) for where, said in _conversations_of(path, item)
+            (where, said.id, said) for where, said in _list_conversations(path, item)
         ]
         for where, name, said in seen or [(path, item.id, None)]:
             at, known = first.setdefault(name, (where, said))
@@ -228,12 +230,14 @@ def _conversations(placed: Sequence[tuple[Path, Item]]) -> Iterator[Problem]:
                 continue
             if (known is None) != (said is None) or (known and said and _differ(known, said)):
                 yield Problem(
-                    (*where, "id"), f"{name!r} names something else in {dotted(at)}; expected another name"
+                    (*where, "id"),
+                    f"{name!r} names something else in {format_path(at)}; expected another name",
                 )
             elif at[0] == "items" and where[0] != "items":
                 yield Problem(
                     (*where, "id"),
-                    f"{name!r} is also judged in {dotted(at)}, and annotators must not see it before; expected another "
+                    f"{name!r} is also judged in {format_path(at)}, and annotators must not see it before; "
+                    "expected another "
                     "conversation",
                 )
 
@@ -263,7 +267,9 @@ def _assignment(name: str, assignment: Assignment, completion: Completion) -> It
             ("assignment", "linked", assignment.linked.index(name)),
             "is this study; expected the names of others",
         )
-    yield from _repeated((("assignment", "linked", n), other) for n, other in enumerate(assignment.linked))
+    yield from _find_repeated(
+        (("assignment", "linked", n), other) for n, other in enumerate(assignment.linked)
+    )
     if completion.code and completion.per_unit_codes:
         yield Problem(
             ("completion", "code"), "is set together with per_unit_codes; expected only one of them"

@@ -19,7 +19,7 @@ from evenhand.annotation.definition.rules import (
     TooFast,
 )
 from evenhand.annotation.definition.study import Study
-from evenhand.annotation.definition.surveys import statements_of
+from evenhand.annotation.definition.surveys import list_statements
 from evenhand.stats.votes import LEAST_LEVELS
 
 FOLLOWS = {
@@ -77,7 +77,7 @@ def outline(study: Study) -> Outline:
             f"{_many(len(study.questions), 'answer')}: {_many(answers, 'answer')}",
         ),
         ("Units", f"at least {units:,}, of {_unit(study)}; at most {assignment.units_per_person} per person"),
-        ("People", _needed(people, each, shared)),
+        ("People", _describe_needed(people, each, shared)),
         *([("Analysis", obstacle)] if obstacle else []),
         *(("Survey", _block(block)) for block in study.survey),
         *(("Rule", f"{in_words(rule)}: {FOLLOWS[rule.action]}") for rule in study.rules),
@@ -132,13 +132,13 @@ def _people(number: int) -> str:
     return "person" if number == 1 else "people"
 
 
-def _counted(items: tuple[Item, ...]) -> str:
+def _describe_items(items: tuple[Item, ...]) -> str:
     kinds = Counter(item.kind for item in items)
     return ", ".join(_many(number, kind) for kind, number in kinds.items())
 
 
 def _items(study: Study) -> str:
-    parts = [_counted(study.items)]
+    parts = [_describe_items(study.items)]
     if study.onboarding:
         times = _many(study.onboarding.attempts, "time")
         parts.append(f"onboarding: {len(study.onboarding.items)}, at most {times}")
@@ -190,7 +190,7 @@ def _obstacle(study: Study, people: int) -> str | None:
     )
 
 
-def _needed(people: int, each: int, shared: int) -> str:
+def _describe_needed(people: int, each: int, shared: int) -> str:
     if people == each * shared and shared > 1:
         return f"at least {people:,}, because one conversation is in {shared:,} items and no annotator sees it twice"
     return f"at least {people:,}; more if some are excluded"
@@ -199,6 +199,6 @@ def _needed(people: int, each: int, shared: int) -> str:
 def _block(block: Block) -> str:
     if isinstance(block, About):
         return f"{block.id}: {_many(len(block.questions), 'question')} about the person, once"
-    there = len(statements_of(block))
+    there = len(list_statements(block))
     many = f"{block.draw} of {there}" if block.draw else f"{there}"
     return f"{block.id}: {many} statements a unit, {block.low} to {block.high}"

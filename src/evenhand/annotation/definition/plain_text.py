@@ -26,10 +26,10 @@ def without_controls(text: str) -> str:
     return TAKEN_OUT.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def stripped(text: str) -> str:
+def strip_text(text: str) -> str:
     """Return a text without white space and invisible characters at its ends.
 
-    >>> stripped(" \\u200b yes \\n")
+    >>> strip_text(" \\u200b yes \\n")
     'yes'
     """
     return _AT_ENDS.sub("", text)
@@ -41,7 +41,7 @@ def length(text: str) -> int:
     >>> length("a   b\\u200b\\u200bc")
     4
     """
-    words = re.split(r"\s+", stripped(text))
+    words = re.split(r"\s+", strip_text(text))
     return len(words) - 1 + sum(len(_WITHOUT_ROOM.sub("", word)) for word in words)
 
 

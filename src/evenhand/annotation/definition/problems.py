@@ -13,13 +13,13 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        return f"{dotted(self.path)}: {self.message}"
+        return f"{format_path(self.path)}: {self.message}"
 
 
-def dotted(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Return a path as text.
 
-    >>> dotted(("questions", 0, "options"))
+    >>> format_path(("questions", 0, "options"))
     'questions[0].options'
     """
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")

@@ -28,7 +28,7 @@ class Reason(Data):
     """Minimum number of characters, without surrounding white space; checked by the server."""
 
 
-class Asked(Data):
+class BaseQuestion(Data):
     """Common fields of all questions."""
 
     id: Key
@@ -37,7 +37,7 @@ class Asked(Data):
     required: bool = True
 
 
-class PairChoice(Asked):
+class PairChoice(BaseQuestion):
     """A question on which of two conversations is better (of an item with `pair`). The answers are a, b and tie."""
 
     kind: Literal["pair"] = "pair"
@@ -48,7 +48,7 @@ class PairChoice(Asked):
     reason: Reason | None = None
 
 
-class Choice(Asked):
+class Choice(BaseQuestion):
     """A question with several options, such as yes and no, or the four classes of regard."""
 
     kind: Literal["choice"] = "choice"
@@ -58,7 +58,7 @@ class Choice(Asked):
     reason: Reason | None = None
 
 
-class Likert(Asked):
+class Likert(BaseQuestion):
     """A question with a number from low to high as the answer."""
 
     kind: Literal["likert"] = "likert"
@@ -69,7 +69,7 @@ class Likert(Asked):
     reason: Reason | None = None
 
 
-class Marks(Asked):
+class Marks(BaseQuestion):
     """A question on which turns of a conversation deserve a mark, and which one.
 
     If the conversation has a judged speaker, only that speaker's turns can be marked.
@@ -82,7 +82,7 @@ class Marks(Asked):
     required: bool = False
 
 
-class FreeText(Asked):
+class FreeText(BaseQuestion):
     """A question with a free text as the answer."""
 
     kind: Literal["text"] = "text"

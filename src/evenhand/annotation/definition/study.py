@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from evenhand.annotation.definition.coherence import problems_of
+from evenhand.annotation.definition.coherence import find_problems
 from evenhand.annotation.definition.items import Data, Item, Words
 from evenhand.annotation.definition.parts import (
     Assignment,
@@ -17,11 +17,11 @@ from evenhand.annotation.definition.parts import (
     Page,
 )
 from evenhand.annotation.definition.problems import Problem
-from evenhand.annotation.definition.questions import Asked, Key, Question
+from evenhand.annotation.definition.questions import BaseQuestion, Key, Question
 from evenhand.annotation.definition.rules import OnboardingBelow, Rule
 
 INCOHERENT = "study"
-"""Type of the pydantic error whose context contains all problems of `problems_of`."""
+"""Type of the pydantic error whose context contains all problems of `find_problems`."""
 
 
 class Study(Data):
@@ -49,7 +49,7 @@ class Study(Data):
     survey: tuple[Block, ...] = ()
     completion: Completion = Completion()
 
-    def question(self, name: str) -> Asked:
+    def question(self, name: str) -> BaseQuestion:
         """Return a question by its id; raises KeyError."""
         return next(question for question in self.questions if question.id == name)
 
@@ -63,7 +63,7 @@ class Study(Data):
 
     @model_validator(mode="after")
     def _coherent(self) -> "Study":
-        if found := problems_of(
+        if found := find_problems(
             self.name,
             questions=self.questions,
             items=self.items,
@@ -80,6 +80,6 @@ class Study(Data):
         return self
 
 
-def problems_in(context: dict[str, Any]) -> list[Problem]:
+def get_problems(context: dict[str, Any]) -> list[Problem]:
     """Return the problems in the context of an error of the type INCOHERENT."""
     return list(context["problems"])

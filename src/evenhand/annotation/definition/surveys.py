@@ -42,10 +42,10 @@ paper.
 """
 
 
-def statements_of(scale: Scale) -> tuple[Statement, ...]:
+def list_statements(scale: Scale) -> tuple[Statement, ...]:
     """Return the statements of a scale: its own, or the published ones that it names.
 
-    >>> len(statements_of(Scale(id="equality", use="sdo7", draw=2)))
+    >>> len(list_statements(Scale(id="equality", use="sdo7", draw=2)))
     16
     """
     return SDO7 if scale.use == "sdo7" else scale.statements

@@ -82,7 +82,7 @@ def classifier_error_table(
         labels, on="item", maintain_order="left"
     )
     judged = _objects(items["judgements"], export)
-    who = _named(classifier, judged, export)
+    who = _choose_classifier(classifier, judged, export)
     verdicts = [its.get(who, {}).get("negative") for its in judged]
     about = _objects(items["groups"], export)
     table = items.select(
@@ -145,7 +145,7 @@ def _most_say(votes: pl.DataFrame, harmful: Sequence[str]) -> pl.DataFrame:
     return first.filter(pl.len().over("item") == 1).select("item", label=pl.col("answer").is_in(harmful))
 
 
-def _named(classifier: str | None, judged: Sequence[Any], export: Export) -> str:
+def _choose_classifier(classifier: str | None, judged: Sequence[Any], export: Export) -> str:
     known = list(dict.fromkeys(name for its in judged for name in its))
     if not known:
         raise DataError(f"{export.path}: no classifier has labelled the judged items.", JUDGED)

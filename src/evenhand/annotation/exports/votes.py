@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from evenhand.annotation.definition import Study
-from evenhand.annotation.quality import excluded
+from evenhand.annotation.quality import apply_rules
 from evenhand.schema import VOTES, DataError, checked, read_votes, write_votes
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def write_answers(rows: Iterable[Mapping[str, Any]], study: Study, path: Path | 
                 "The database was changed by another program, or is damaged. Restore a backup.",
             ) from error
     votes = pl.concat(frames) if frames else pl.DataFrame(schema=VOTES)
-    return write_votes(path, excluded(votes, study.rules), described(study))
+    return write_votes(path, apply_rules(votes, study.rules), describe_study(study))
 
 
 @checked
@@ -106,7 +106,7 @@ def read_export(path: Path | str) -> Export:
     return Export(votes, header.get("study", {}), path)
 
 
-def described(study: Study) -> dict[str, Any]:
+def describe_study(study: Study) -> dict[str, Any]:
     """Return a study as in the first line of an export: without items, and without the codes of the last page."""
     return study.model_dump(
         mode="json", exclude={"items": True, "completion": True, "onboarding": {"items"}, "hidden": {"gold"}}

@@ -58,7 +58,7 @@ def broken_rules(votes: pl.DataFrame, rules: Sequence[Rule]) -> list[Broken]:
     return sorted(found, key=lambda broken: broken.person)
 
 
-def excluded(votes: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
+def apply_rules(votes: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
     """Return VOTES with `excluded` filled in: the names of rules that block or exclude the annotator, and "rejected".
 
     `votes` are those of all annotators. Existing values that are not rule names (such as "blocked") are kept in front.

@@ -21,7 +21,7 @@ def onboarding_below(votes: pl.DataFrame, rule: OnboardingBelow) -> dict[str, st
         .group_by("person", "item", maintain_order=True)
         .agg(right)
     )
-    return _below(items, "onboarding items", rule.mark, least=1)
+    return _find_below(items, "onboarding items", rule.mark, least=1)
 
 
 def gold_below(votes: pl.DataFrame, rule: GoldBelow) -> dict[str, str]:
@@ -29,7 +29,7 @@ def gold_below(votes: pl.DataFrame, rule: GoldBelow) -> dict[str, str]:
 
     votes: VOTES. An item is right if all expected answers were given.
     """
-    return _below(_right_or_not(votes, "gold"), "gold items", rule.mark, rule.least)
+    return _find_below(_right_or_not(votes, "gold"), "gold items", rule.mark, rule.least)
 
 
 def inconsistent_duplicates(votes: pl.DataFrame, rule: InconsistentDuplicates) -> dict[str, str]:
@@ -41,7 +41,7 @@ def inconsistent_duplicates(votes: pl.DataFrame, rule: InconsistentDuplicates) -
     Two answers are the same in these cases: the same option, the same conversation of a pair (on either side), the same
     marks on the same turns, or numbers that differ by at most 1, because few people repeat a seven-step rating exactly.
     """
-    said = _said(votes)
+    said = _collect_answers(votes)
     showings = (
         votes.filter(pl.col("item").is_not_null())
         .group_by("person", "item", "presentation", "role", maintain_order=True)
@@ -95,7 +95,7 @@ def _right_or_not(votes: pl.DataFrame, role: str) -> pl.DataFrame:
     )
 
 
-def _said(votes: pl.DataFrame) -> pl.DataFrame:
+def _collect_answers(votes: pl.DataFrame) -> pl.DataFrame:
     """Return one row per presentation and question, with all marks as one text."""
     mark = pl.concat_str(pl.col("turn").cast(pl.String), pl.col("answer"), separator=":")
     marks = mark.sort().str.join(",", ignore_nulls=True)
@@ -111,7 +111,7 @@ def _said(votes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _below(items: pl.DataFrame, what: str, mark: float, least: int) -> dict[str, str]:
+def _find_below(items: pl.DataFrame, what: str, mark: float, least: int) -> dict[str, str]:
     counts = items.group_by("person").agg(pl.col("right").sum(), n=pl.len()).filter(pl.col("n") >= least)
     return _sentences(counts, f"{what} right", mark)
 

@@ -21,12 +21,12 @@ def copied_reasons(votes: pl.DataFrame, rule: CopiedReasons) -> dict[str, str]:
     given = votes.filter(
         (pl.col("role") != "onboarding") & (pl.col("reason").str.strip_chars().str.len_chars() > 0)
     )
-    compared = {name: _compared(name) for name in ("reason", "text", "context")}
+    compared = {name: _normalise_text(name) for name in ("reason", "text", "context")}
     said = given.select("person", "item", **compared).with_columns(
         repeated=pl.col("item").n_unique().over("person", "reason") > 1,
         row=pl.int_range(pl.len()),
     )
-    taken = set(_taken(said, "text")) | set(_taken(said, "context"))
+    taken = set(_find_copied(said, "text")) | set(_find_copied(said, "context"))
     counts = (
         said.with_columns(taken=pl.col("row").is_in(list(taken)) & ~pl.col("repeated"))
         .group_by("person")
@@ -43,12 +43,12 @@ def copied_reasons(votes: pl.DataFrame, rule: CopiedReasons) -> dict[str, str]:
     }
 
 
-def _compared(column: str) -> pl.Expr:
+def _normalise_text(column: str) -> pl.Expr:
     plain = pl.col(column).str.normalize("NFKC").str.to_lowercase()
     return plain.str.replace_all(r"[^\p{L}\p{N}\p{M}]+", " ").str.strip_chars()
 
 
-def _taken(said: pl.DataFrame, source: str) -> list[int]:
+def _find_copied(said: pl.DataFrame, source: str) -> list[int]:
     """Return the rows whose reason has a sufficiently long piece in common with the source."""
     long = said.filter(
         (pl.col("reason").str.len_chars() >= SHORTEST) & pl.col(source).is_not_null()

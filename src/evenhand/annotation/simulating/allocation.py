@@ -35,7 +35,7 @@ def logistic(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((1 + np.tanh(x / 2)) / 2)
 
 
-def allocated(
+def allocate_votes(
     persons: int, items_per_person: int, votes_per_item: int, rng: Draws
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the annotator and item of each vote, in the order seen, and the number of items.
@@ -80,7 +80,7 @@ def attitudes(persons: int, seed: int) -> NDArray[np.float64]:
     return np.random.default_rng([seed, 5]).standard_normal(persons)
 
 
-def shaped(columns: pl.DataFrame, seconds: float, study: str, rng: Draws) -> pl.DataFrame:
+def complete_votes(columns: pl.DataFrame, seconds: float, study: str, rng: Draws) -> pl.DataFrame:
     """Return VOTES from the known columns: sorted by annotator and position, with times; other columns are null.
 
     columns: include `who` (number of the annotator), `spams` and `order`. seconds: median time of an attentive answer.

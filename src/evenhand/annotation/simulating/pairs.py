@@ -7,7 +7,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.annotation.simulating.allocation import allocated, attitudes, is_spammer, logistic, shaped
+from evenhand.annotation.simulating.allocation import (
+    allocate_votes,
+    attitudes,
+    complete_votes,
+    is_spammer,
+    logistic,
+)
 from evenhand.schema import UsageError
 
 Numbers = NDArray[np.int64]
@@ -63,7 +69,7 @@ def simulated_votes(
         )
     rng = np.random.default_rng([seed, 1])
     models = list(strengths)
-    who, item, items = allocated(persons, items_per_person, votes_per_item, rng)
+    who, item, items = allocate_votes(persons, items_per_person, votes_per_item, rng)
     pairs = np.array(list(combinations(range(len(models)), 2)))
     pair = pairs[rng.permutation(items) % len(pairs)]  # (items, 2)
     # the difference of two independent effects then has the requested standard deviation
@@ -90,7 +96,7 @@ def simulated_votes(
             chosen = np.where(rng.random(len(who)) < tie, "tie", chosen)
         return chosen.tolist(), np.array(["a", "b"])[left].tolist()
 
-    def judged(who: Numbers, item: Numbers, role: str) -> pl.DataFrame:
+    def make_votes(who: Numbers, item: Numbers, role: str) -> pl.DataFrame:
         chosen, left = answers(who, item)
         names = np.array(models, dtype=object)[pair[item]]
         return pl.DataFrame(
@@ -112,7 +118,7 @@ def simulated_votes(
             }
         )
 
-    def checked(number: int, role: str) -> pl.DataFrame:
+    def make_checks(number: int, role: str) -> pl.DataFrame:
         mine = np.repeat(np.arange(persons), number)
         which = np.tile(np.arange(number), persons)
         expected = np.array(["a", "b"])[which % 2]
@@ -134,14 +140,14 @@ def simulated_votes(
             }
         )
 
-    parts = [judged(who, item, "real")]
+    parts = [make_votes(who, item, "real")]
     if duplicates:
         # the first of each annotator's own items are repeated after the others
         seen = pl.DataFrame({"who": who, "item": item}).group_by("who", maintain_order=True).head(duplicates)
-        again = judged(seen["who"].to_numpy(), seen["item"].to_numpy(), "duplicate")
+        again = make_votes(seen["who"].to_numpy(), seen["item"].to_numpy(), "duplicate")
         parts.append(again.with_columns(pl.col("order") + 1))
     parts += [
-        checked(number, role) for number, role in ((onboarding, "onboarding"), (gold, "gold")) if number
+        make_checks(number, role) for number, role in ((onboarding, "onboarding"), (gold, "gold")) if number
     ]
     votes = pl.concat(parts, how="diagonal").with_columns(
         pl.lit(question).alias("question"),
@@ -153,4 +159,4 @@ def simulated_votes(
     )
     told = pl.format("because of point {}", pl.int_range(pl.len()))
     votes = votes.with_columns(reason=pl.when("spams").then(pl.lit("good one")).otherwise(told))
-    return shaped(votes, seconds, study, rng)
+    return complete_votes(votes, seconds, study, rng)

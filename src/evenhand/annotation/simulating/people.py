@@ -21,7 +21,7 @@ from evenhand.annotation.definition import (
     Question,
     Scale,
 )
-from evenhand.annotation.store import AskSurvey, Shown
+from evenhand.annotation.store import AskSurvey, ShowItem
 
 Opinion = Callable[[Item, Choice | Likert], Sequence[float] | None]
 """Shares of the answers to a question about an item, in their order. None: nothing is planted,
@@ -80,7 +80,7 @@ class SimulatedPerson:
         self.attitude = float(rng.standard_normal())
         self.taste = float(rng.standard_normal())
 
-    def answers(self, shown: Shown, questions: Sequence[Question]) -> dict[str, Answer]:
+    def answers(self, shown: ShowItem, questions: Sequence[Question]) -> dict[str, Answer]:
         """Return the annotator's answers for one presentation. `questions` are those of the study."""
         asked = {question.id: question for question in questions}
         return {
@@ -117,12 +117,12 @@ class SimulatedPerson:
     def _draws(self, *purpose: str) -> np.random.Generator:
         return _generator(self.population.seed, str(self.number), *purpose)
 
-    def _answer(self, item: Item, question: Question, shown: Shown, rng: np.random.Generator) -> Answer:
+    def _answer(self, item: Item, question: Question, shown: ShowItem, rng: np.random.Generator) -> Answer:
         expected = item.expected.get(question.id)
         if expected is not None and not self.spams and rng.random() < self.population.attention:
             return self._with_reason(Answer(expected), question, rng)
         if isinstance(question, PairChoice):
-            return self._with_reason(Answer(self._choice_of(item, question, shown, rng)), question, rng)
+            return self._with_reason(Answer(self._choose_side(item, question, shown, rng)), question, rng)
         if isinstance(question, Marks):
             turns = _judged_turns(item)
             options = [option.id for option in question.options]
@@ -132,14 +132,16 @@ class SimulatedPerson:
             return Answer(None, marks=chosen)
         if isinstance(question, FreeText):
             return self._freely(question, rng)
-        names = _names_of(question)
+        names = _list_answers(question)
         place = int(rng.integers(len(names)))
         shares = None if self.spams else self.population.opinion(item, question)
         if shares is not None:
             place = self._felt(item, question.id, shares, rng)
         return self._with_reason(Answer(names[place]), question, rng)
 
-    def _choice_of(self, item: Item, question: PairChoice, shown: Shown, rng: np.random.Generator) -> str:
+    def _choose_side(
+        self, item: Item, question: PairChoice, shown: ShowItem, rng: np.random.Generator
+    ) -> str:
         if item.pair is None:
             raise ValueError(f"{item.id} is not a pair")
         if question.tie is not None and rng.random() < self.population.ties:
@@ -181,7 +183,7 @@ class SimulatedPerson:
         if isinstance(question, FreeText):
             words = " ".join(f"{word}{rng.integers(1000)}" for word in ("simulated", "words", "number"))
             return Answer((words * (question.minimum // len(words) + 1))[: question.maximum])
-        return Answer(str(rng.choice(_names_of(question))))
+        return Answer(str(rng.choice(_list_answers(question))))
 
     def _with_reason(
         self,
@@ -196,7 +198,7 @@ class SimulatedPerson:
         return Answer(answer.answer, reason=words + "." * max(reason.minimum - len(words), 0))
 
 
-def _names_of(question: Choice | Likert) -> list[str]:
+def _list_answers(question: Choice | Likert) -> list[str]:
     if isinstance(question, Choice):
         return [option.id for option in question.options]
     return [str(number) for number in range(question.low, question.high + 1)]

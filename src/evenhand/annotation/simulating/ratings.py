@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from evenhand.annotation.simulating.allocation import allocated, is_spammer, shaped
+from evenhand.annotation.simulating.allocation import allocate_votes, complete_votes, is_spammer
 from evenhand.schema import UsageError
 
 YES_NO = ("yes", "no")
@@ -61,7 +61,7 @@ def simulated_ratings(
     (6000, 0.2)
     """
     rng = np.random.default_rng([seed, 2])
-    who, item, items = allocated(persons, items_per_person, votes_per_item, rng)
+    who, item, items = allocate_votes(persons, items_per_person, votes_per_item, rng)
     spams = is_spammer(persons, spammers, rng)
     cells = list(rates)
     cell = rng.permutation(items) % len(cells)
@@ -125,7 +125,7 @@ def simulated_ratings(
         value=pl.Series(numbers, dtype=pl.Float64).gather(votes["at"]),
         spams=pl.Series(spams).gather(votes["who"]),
     )
-    return shaped(votes, seconds, study, np.random.default_rng([seed, 4]))
+    return complete_votes(votes, seconds, study, np.random.default_rng([seed, 4]))
 
 
 def _shares(rate: float | Sequence[float], options: Sequence[str]) -> Floats:

@@ -9,10 +9,10 @@ from evenhand.annotation.simulating.people import Population, SimulatedPerson
 from evenhand.annotation.store import (
     AskConsent,
     AskSurvey,
-    Corrected,
-    Ended,
+    EndVisit,
     LeaseLost,
-    Shown,
+    ShowCorrection,
+    ShowItem,
     Store,
     UnitDone,
     people,
@@ -34,7 +34,7 @@ class Sat:
     simulated: SimulatedPerson
     answers: int
     """Number of answered presentations, including gold and onboarding items."""
-    end: Ended
+    end: EndVisit
 
 
 def simulate(
@@ -84,7 +84,7 @@ def _sit(
     answered = waits = steps = 0
     while True:
         step = sittings.step(store, person, now)
-        if isinstance(step, Ended):
+        if isinstance(step, EndVisit):
             if step.why == "all given out" and waits < MOST_WAITS:
                 waits += 1
                 now += WAITING
@@ -106,11 +106,11 @@ def _act(store: Store, person: str, simulated: SimulatedPerson, step: object, no
     match step:
         case AskConsent():
             sittings.agree(store, person, now)
-        case Shown():
+        case ShowItem():
             answers = simulated.answers(step, store.study.questions)
             sittings.answer(store, person, step.presentation, answers, now)
             return 1
-        case Corrected():
+        case ShowCorrection():
             sittings.read_correction(store, person, step.shown.presentation, now)
         case AskSurvey():
             sittings.answer_survey(store, person, step.survey, simulated.survey(step), now)

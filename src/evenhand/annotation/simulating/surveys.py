@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.annotation.definition import SDO7, Statement
-from evenhand.annotation.simulating.allocation import attitudes, shaped
+from evenhand.annotation.simulating.allocation import attitudes, complete_votes
 
 
 def simulated_survey(
@@ -62,4 +62,4 @@ def simulated_survey(
         }
     ).with_columns(value=pl.when("given").then("value"))
     answer = pl.col("value").cast(pl.Int64).cast(pl.String)
-    return shaped(rows.with_columns(answer=answer), 5.0, study, rng)
+    return complete_votes(rows.with_columns(answer=answer), 5.0, study, rng)

@@ -16,15 +16,15 @@ from .failures import (
 )
 from .people import Invite as Invite
 from .rows import (
-    Counted as Counted,
-    counted as counted,
+    CountedAnswer as CountedAnswer,
+    list_counted_answers as list_counted_answers,
 )
 from .steps import (
     AskConsent as AskConsent,
     AskSurvey as AskSurvey,
-    Corrected as Corrected,
-    Ended as Ended,
-    Shown as Shown,
+    EndVisit as EndVisit,
+    ShowCorrection as ShowCorrection,
+    ShowItem as ShowItem,
     Step as Step,
     UnitDone as UnitDone,
 )

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, case, delete, func, insert, or_, select, upda
 
 from evenhand.annotation.store import slots
 from evenhand.annotation.store.copying import copy_database
-from evenhand.annotation.store.rows import rows_of
+from evenhand.annotation.store.rows import read_rows
 from evenhand.annotation.store.store import Store
 from evenhand.annotation.store.tables import (
     Record,
@@ -206,7 +206,7 @@ def votes(store: Store, *, person: str | None = None) -> Iterator[dict[str, Any]
             ).scalar_one_or_none()
             if key is None:
                 raise _no_person()
-        yield from rows_of(connection, store, person=key)
+        yield from read_rows(connection, store, person=key)
 
 
 def _no_person() -> UsageError:

@@ -25,7 +25,7 @@ class OpenItem:
 
 
 @dataclass(frozen=True)
-class Place:
+class UnitPosition:
     """One position in a task batch."""
 
     item: int
@@ -95,7 +95,7 @@ def draw_gold(shown: Mapping[int, int], number: int, random: Random) -> list[int
     return sorted(order, key=shown.__getitem__)[:number]
 
 
-def lay_out(real: Sequence[int], gold: Sequence[int], duplicates: int, random: Random) -> list[Place]:
+def lay_out(real: Sequence[int], gold: Sequence[int], duplicates: int, random: Random) -> list[UnitPosition]:
     """Return the order of a unit: real items shuffled, with gold items and duplicates between them, never first.
 
     real, gold: items. duplicates: number of real items to repeat, each after its original and not directly after it
@@ -116,12 +116,12 @@ def lay_out(real: Sequence[int], gold: Sequence[int], duplicates: int, random: R
     order, known = list(real), dict(zip(golds, gold, strict=True))
     random.shuffle(order)
     items = iter(order)
-    laid: list[Place] = []
+    laid: list[UnitPosition] = []
     for at in range(length):
         if at in originals:
-            laid.append(Place(laid[originals[at]].item, "duplicate", originals[at]))
+            laid.append(UnitPosition(laid[originals[at]].item, "duplicate", originals[at]))
         else:
-            laid.append(Place(known[at], "gold") if at in known else Place(next(items), "real"))
+            laid.append(UnitPosition(known[at], "gold") if at in known else UnitPosition(next(items), "real"))
     return laid
 
 

@@ -20,7 +20,7 @@ from evenhand.annotation.store.sqlite_files import (
     Way,
     cannot_be_used,
     is_about_the_disk,
-    opened,
+    open_file,
 )
 from evenhand.schema import DataError, EvenhandError, UsageError, WriteError
 
@@ -51,11 +51,11 @@ class Transactions:
         Raises StoreBusy after several conflicts (nothing is written), WriteError without disk space, and UsageError for
         text that databases cannot store.
         """
-        return self._tried(lambda: self._written(work))
+        return self._retry(lambda: self._write(work))
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one state of the database and return its result. Raises the errors of `write`."""
-        return self._tried(lambda: self._read(work))
+        return self._retry(lambda: self._read(work))
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -70,7 +70,7 @@ class Transactions:
                 raise StoreBusy("The database is busy.", "Try again in a moment.") from error
             raise
 
-    def _written(self, work: Callable[[Connection], T]) -> T:
+    def _write(self, work: Callable[[Connection], T]) -> T:
         if self._turn is None:
             with self._writers.begin() as connection:
                 return work(connection)
@@ -86,7 +86,7 @@ class Transactions:
         with self.readers.begin() as connection:
             return work(connection)
 
-    def _tried(self, attempt: Callable[[], T]) -> T:
+    def _retry(self, attempt: Callable[[], T]) -> T:
         met: Exception | None = None
         for number in range(ATTEMPTS):
             if number:
@@ -115,13 +115,13 @@ def connect(address: str | Path, way: Way = "shared") -> Engine:
 
     way: how a file is opened. Raises UsageError for another kind of URL, or if psycopg is not installed.
     """
-    url = url_of(address)
+    url = parse_url(address)
     if url.get_backend_name() == "sqlite":
         file = Path(str(url.database))
         several = (
             {"pool_size": 1, "max_overflow": 0} if way == "alone" else {"pool_size": 10, "max_overflow": 50}
         )
-        engine = create_engine(url, creator=lambda: opened(file, way), hide_parameters=True, **several)
+        engine = create_engine(url, creator=lambda: open_file(file, way), hide_parameters=True, **several)
         event.listen(engine, "begin", _begin_sqlite)
         event.listen(engine, "before_cursor_execute", _count_anew)
         return engine
@@ -144,7 +144,7 @@ def connect(address: str | Path, way: Way = "shared") -> Engine:
     return engine
 
 
-def reached(address: str | Path) -> Engine:
+def connect_to_existing(address: str | Path) -> Engine:
     """Return an engine for an existing database; a file is opened in a way that its disk allows.
 
     Raises DataError for something that is not a database or does not respond, and WriteError for an unusable disk.
@@ -172,7 +172,7 @@ def _has_content(file: Path) -> bool:
     return file.exists() and file.stat().st_size > 0
 
 
-def url_of(address: str | Path) -> URL:
+def parse_url(address: str | Path) -> URL:
     """Return a URL as an object of SQLAlchemy. Raise UsageError."""
     text = str(address)
     if "://" not in text:
@@ -192,7 +192,7 @@ _EXPECTED = "Give a file (SQLite), or postgresql://USER@HOST/NAME."
 
 def shown_address(address: str | Path | URL) -> str:
     """Return a database URL for messages, without the password."""
-    url = address if isinstance(address, URL) else url_of(address)
+    url = address if isinstance(address, URL) else parse_url(address)
     return str(url.database) if url.get_backend_name() == "sqlite" else _without_password(url)
 
 

@@ -5,13 +5,13 @@ import secrets
 import polars as pl
 from sqlalchemy import insert, select, update
 
-from evenhand.annotation.definition import About, OnboardingBelow, Scale, statements_of
+from evenhand.annotation.definition import About, OnboardingBelow, Scale, list_statements
 from evenhand.annotation.quality import Broken, broken_rules
 from evenhand.annotation.store import slots
 from evenhand.annotation.store.allocation import draw_statements, draws
-from evenhand.annotation.store.rows import rows_of
+from evenhand.annotation.store.rows import read_rows
 from evenhand.annotation.store.tables import Record, surveys, units
-from evenhand.annotation.store.visits import Visit, lock_study, shown_in, units_done
+from evenhand.annotation.store.visits import Visit, list_presentations, lock_study, units_done
 from evenhand.schema import VOTES
 
 
@@ -38,7 +38,7 @@ def finish(at: Visit, unit: Record) -> Visit:
     at = _close(at, unit)
     at = at.set(units=at.person.units + 1)
     before = at.person.left_out
-    at, broken = _judged(at)
+    at, broken = _apply_rules(at)
     if at.counts and not at.person.exempt and any(one.action == "block" for one in broken):
         at = at.set(state="blocked", blocked="rule")
         slots.give_back(at)
@@ -64,7 +64,7 @@ def _close(at: Visit, unit: Record) -> Visit:
 
 
 def _judge_onboarding(at: Visit, unit: Record) -> Visit:
-    at, broken = _judged(at)
+    at, broken = _apply_rules(at)
     failed = [
         one
         for one in broken
@@ -78,7 +78,7 @@ def _judge_onboarding(at: Visit, unit: Record) -> Visit:
     return at.set(passed_at=at.now, state="working" if at.counts else at.person.state)
 
 
-def _judged(at: Visit) -> tuple[Visit, list[Broken]]:
+def _apply_rules(at: Visit) -> tuple[Visit, list[Broken]]:
     """Apply the rules to an annotator. One who is excluded continues, but keeps places only in the
     current task batch.
     """
@@ -90,7 +90,7 @@ def _judged(at: Visit) -> tuple[Visit, list[Broken]]:
 def _broken(at: Visit) -> list[Broken]:
     if not at.study.rules:
         return []
-    rows = rows_of(at.connection, at.store, person=at.person.id)
+    rows = read_rows(at.connection, at.store, person=at.person.id)
     return broken_rules(pl.DataFrame(list(rows), schema=dict(VOTES), orient="row"), at.study.rules)
 
 
@@ -103,7 +103,7 @@ def _draw_surveys(at: Visit, unit: Record) -> None:
         select(surveys.c.block, surveys.c.statements).where(surveys.c.person_id == at.person.id)
     ):
         asked.setdefault(row.block, set()).update(row.statements)
-    position = max((shown.position for shown in shown_in(at, unit.id)), default=-1) + 1
+    position = max((shown.position for shown in list_presentations(at, unit.id)), default=-1) + 1
     for block in at.study.survey:
         if isinstance(block, About):
             drawn = [] if block.id in asked else [question.id for question in block.questions]
@@ -126,5 +126,5 @@ def _draw_surveys(at: Visit, unit: Record) -> None:
 
 def _statements(at: Visit, unit: Record, scale: Scale, asked: set[str]) -> list[str]:
     random = draws(at.study.seed, "statements", scale.id, at.person.number, unit.number)
-    names = [statement.id for statement in statements_of(scale)]
+    names = [statement.id for statement in list_statements(scale)]
     return draw_statements(names, asked, scale.draw, random)

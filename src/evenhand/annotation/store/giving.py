@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import func, insert, select
 
 from evenhand.annotation.store import slots
-from evenhand.annotation.store.allocation import Place, draw_gold, draw_side, draws, lay_out
+from evenhand.annotation.store.allocation import UnitPosition, draw_gold, draw_side, draws, lay_out
 from evenhand.annotation.store.steps import Side
 from evenhand.annotation.store.tables import Record, insert_one, items, presentations, units
 from evenhand.annotation.store.visits import Visit, lock_study
@@ -63,11 +63,11 @@ def top_up(at: Visit, unit: Record, number: int, start: int) -> int:
     found = slots.find(at, number)
     random = draws(at.study.seed, "top-up", at.person.number, unit.number, start)
     slots.take_over(at, found)
-    _place(at, unit.id, [Place(one.item, "real") for one in found], start, random)
+    _place(at, unit.id, [UnitPosition(one.item, "real") for one in found], start, random)
     return len(found)
 
 
-def _place(at: Visit, unit: int, places: Sequence[Place], start: int, random: Random) -> None:
+def _place(at: Visit, unit: int, places: Sequence[UnitPosition], start: int, random: Random) -> None:
     """Store presentations; each real one has a place in the quota of its item."""
     rows = {
         row.id: row
@@ -76,7 +76,7 @@ def _place(at: Visit, unit: int, places: Sequence[Place], start: int, random: Ra
         )
     }
     free = slots.free_slots(at.connection, [place.item for place in places if place.role == "real"])
-    mine = slots.sides_of(at)
+    mine = slots.count_sides(at)
     made: list[dict[str, Any]] = []
     changes = []
     for position, place in enumerate(places):
@@ -178,7 +178,7 @@ def _gold_shown(at: Visit, coming: set[str]) -> dict[int, int]:
     """Return how often each gold item was shown to an annotator; items with conversations that
     they know count as shown.
     """
-    avoided = coming | slots.seen(at)
+    avoided = coming | slots.list_seen_conversations(at)
     shown = {
         row.id: int(row.first in avoided or row.second in avoided)
         for row in at.connection.execute(

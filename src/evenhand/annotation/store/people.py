@@ -96,7 +96,7 @@ def invites(store: Store) -> list[Invite]:
     ]
 
 
-def named(store: Store, names: Sequence[str]) -> dict[str, str]:
+def find_pseudonyms(store: Store, names: Sequence[str]) -> dict[str, str]:
     """Return the pseudonym of each person who is named by it, or by the completion code of one of their units."""
     known = persons.c.study_id == store.key
     by_code = (
@@ -178,16 +178,16 @@ def _admit(
         raise InviteRefused("This link was revoked.", "Ask the sender for a new one.")
     if invite.expires_at is not None and invite.expires_at <= now:
         raise InviteRefused("This link has expired.", "Ask the sender for a new one.")
-    if invite.uses == 1 and (theirs := _came_by(connection, invite.id)) is not None:
+    if invite.uses == 1 and (theirs := _find_invited_person(connection, invite.id)) is not None:
         return theirs, None
     keyed = None
     if external is not None:
         # an external name is not secret, so a second person with the same name but another link gets a separate key
         keyed, own = (
-            _keyed(store.secret, external),
-            _keyed(store.secret, json.dumps([invite.token, external])),
+            _hash_external(store.secret, external),
+            _hash_external(store.secret, json.dumps([invite.token, external])),
         )
-        first, second = (_known(connection, store.key, key) for key in (keyed, own))
+        first, second = (_find_person(connection, store.key, key) for key in (keyed, own))
         for named in (first, second):
             if named is not None and named.invite_id == invite.id:
                 return str(named.pseudonym), keyed
@@ -209,7 +209,7 @@ def _arrive(
     # locks all rows if a person may be known in several; of two simultaneous arrivals, the second finds the first
     every = {row.id: row for row in connection.execute(locked)}
     study = every.pop(store.key)
-    store.renewed(connection, study)
+    store.refresh(connection, study)
     invite = connection.execute(
         select(invites_table)
         .where(invites_table.c.study_id == store.key, invites_table.c.token == token)
@@ -247,7 +247,7 @@ def _arrive(
     return pseudonym
 
 
-def came_by(store: Store, person: str, invite: str) -> bool:
+def has_used_invite(store: Store, person: str, invite: str) -> bool:
     """Return whether a person arrived with this invite."""
     query = (
         select(persons.c.id)
@@ -262,7 +262,7 @@ def came_by(store: Store, person: str, invite: str) -> bool:
     return store.transactions.read(lambda connection: connection.execute(query).first() is not None)
 
 
-def _came_by(connection: Connection, invite: int) -> str | None:
+def _find_invited_person(connection: Connection, invite: int) -> str | None:
     """Return the person that a personal link belongs to."""
     query = select(persons.c.pseudonym).where(persons.c.invite_id == invite)
     return connection.execute(query).scalar_one_or_none()
@@ -273,25 +273,25 @@ def _find_kin(
 ) -> None:
     """Record who a new person is in studies that are linked to this one, in either direction."""
     for other in others:
-        to_them, to_us = _linked(study, other), _linked(other, study)
+        to_them, to_us = _is_linked(study, other), _is_linked(other, study)
         if not (to_them or to_us):
             continue
-        if same := _known(connection, other.id, _keyed(other.secret, external)):
+        if same := _find_person(connection, other.id, _hash_external(other.secret, external)):
             if to_them:
                 connection.execute(insert(kin).values(person_id=key, other_id=same.id))
             if to_us:
                 connection.execute(insert(kin).values(person_id=same.id, other_id=key))
 
 
-def _linked(study: Record, other: Record) -> bool:
+def _is_linked(study: Record, other: Record) -> bool:
     return other.name in json.loads(study.definition)["assignment"]["linked"]
 
 
-def _keyed(secret: bytes, external: str) -> str:
+def _hash_external(secret: bytes, external: str) -> str:
     return hmac.new(secret, external.encode(), sha256).hexdigest()
 
 
-def _known(connection: Connection, study: int, keyed: str) -> Record | None:
+def _find_person(connection: Connection, study: int, keyed: str) -> Record | None:
     return connection.execute(
         select(persons.c.id, persons.c.pseudonym, persons.c.invite_id).where(
             persons.c.study_id == study, persons.c.external == keyed

@@ -55,7 +55,7 @@ def is_correct(item: Item, question: str, answer: str | None) -> bool | None:
         return False
 
 
-def rows_of(connection: Connection, store: Store, *, person: int | None = None) -> Iterator[dict[str, Any]]:
+def read_rows(connection: Connection, store: Store, *, person: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield the rows of one annotator or of all, in the order of the answers; they are read lazily."""
     both = _of_items(connection, store, person), _of_surveys(connection, store, person)
     with sound(shown_address(store.engine.url)):
@@ -68,7 +68,7 @@ def seconds_between(first: datetime, last: datetime) -> float | None:
     return seconds if seconds >= 0 else None
 
 
-def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Record]:
+def _stream_rows(connection: Connection, query: Select[Any]) -> Iterator[Record]:
     """Stream rows; PostgreSQL's cursor is closed when the caller stops reading."""
     with connection.execute(query.execution_options(yield_per=1000)) as result:
         yield from result
@@ -110,13 +110,13 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
     values = {name: _values(question) for name, question in questions.items()}
     measurements = {name: _measurement(question) for name, question in questions.items()}
     study = store.study.name
-    for row in _streamed(connection, query):
+    for row in _stream_rows(connection, query):
         if row.item_id not in known:
             found = store.items.get((row.item_role, row.item))
             if found is None:  # added since this process opened the study
                 content = select(items.c.content).where(items.c.id == row.item_id)
                 found = read_item(connection.execute(content).scalar_one())
-            known[row.item_id] = found, _described(found)
+            known[row.item_id] = found, _describe_item(found)
         item, described = known[row.item_id]
         measurement = measurements[row.question]
         judged = row.role in ("onboarding", "gold") and measurement != "marks"
@@ -144,12 +144,12 @@ def _of_items(connection: Connection, store: Store, person: int | None) -> Itera
                 "answered_at": row.answered_at,
                 "seconds": None if row.seconds is not None and row.seconds < 0 else row.seconds,
                 "review": row.review,
-                "excluded": _uncounted(row),
+                "excluded": _explain_exclusion(row),
             }
         )
 
 
-def _uncounted(row: Record) -> str | None:
+def _explain_exclusion(row: Record) -> str | None:
     """Return the reason why a row is not included, other than rules and reviews: blocked, or its place was freed.
 
     For an annotator whom a rule excludes, `quality.excluded` states the rule instead, as long as it applies.
@@ -185,7 +185,7 @@ def _of_surveys(connection: Connection, store: Store, person: int | None) -> Ite
         .order_by(surveys.c.answered_at, survey_answers.c.id)
     )
     asked = _survey_questions(store.study)
-    for row in _streamed(connection, query):
+    for row in _stream_rows(connection, query):
         question = asked.get((row.block, row.question))
         yield _EMPTY | {
             "study": store.study.name,
@@ -217,16 +217,17 @@ def _survey_questions(study: Study) -> dict[tuple[str, str], Question | None]:
     }
 
 
-def spoken(conversation: Conversation) -> str:
+def format_conversation(conversation: Conversation) -> str:
     """Return a conversation as one text: one line per turn, after its speaker.
 
-    >>> spoken(Conversation(id="c", turns=({"speaker": "A", "text": "Hi."}, {"speaker": "B", "text": "Hello."})))
+    >>> turns = ({"speaker": "A", "text": "Hi."}, {"speaker": "B", "text": "Hello."})
+    >>> format_conversation(Conversation(id="c", turns=turns))
     'A: Hi.\\nB: Hello.'
     """
     return "\n".join(f"{turn.speaker}: {turn.text}" for turn in conversation.turns)
 
 
-def _described(item: Item) -> dict[str, Any]:
+def _describe_item(item: Item) -> dict[str, Any]:
     """Return the columns that describe an item."""
     columns: dict[str, Any] = {
         "item": item.id,
@@ -240,7 +241,7 @@ def _described(item: Item) -> dict[str, Any]:
     if item.pair:
         a, b = item.pair
         columns |= {"a": a.id, "b": b.id, "model_a": a.model, "model_b": b.model}
-        columns |= {"text_a": spoken(a), "text_b": spoken(b)}
+        columns |= {"text_a": format_conversation(a), "text_b": format_conversation(b)}
     elif item.conversation:
         columns |= {"conversation": item.conversation.id, "model": item.conversation.model or item.model}
     return columns
@@ -268,7 +269,7 @@ def _value(values: dict[str, float | None] | None, answer: str | None, turn: int
     return float(answer) if values is None else values.get(answer)
 
 
-class Counted(NamedTuple):
+class CountedAnswer(NamedTuple):
     """One included judgement of a real item."""
 
     item: str
@@ -277,7 +278,7 @@ class Counted(NamedTuple):
     left: Side
 
 
-def counted(store: Store) -> list[Counted]:
+def list_counted_answers(store: Store) -> list[CountedAnswer]:
     """Return the judgements that count towards an item's quota: those of annotators whom no rule excludes, without
     marks.
     """
@@ -302,4 +303,4 @@ def counted(store: Store) -> list[Counted]:
         lambda connection: (connection.execute(broken).all(), connection.execute(query).all())
     )
     out = {key for key, rules in people if leaving_out.intersection(rules)}
-    return [Counted(*rest) for person, *rest in rows if person not in out]
+    return [CountedAnswer(*rest) for person, *rest in rows if person not in out]

@@ -10,13 +10,35 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select, update
 
-from evenhand.annotation.definition import Answer, Scale, statements_of
+from evenhand.annotation.definition import Answer, Scale, list_statements
 from evenhand.annotation.store import finishing, giving, slots
-from evenhand.annotation.store.steps import AskConsent, AskSurvey, Corrected, Ended, Shown, Step, UnitDone
+from evenhand.annotation.store.steps import (
+    AskConsent,
+    AskSurvey,
+    EndVisit,
+    ShowCorrection,
+    ShowItem,
+    Step,
+    UnitDone,
+)
 from evenhand.annotation.store.store import Store
 from evenhand.annotation.store.tables import Record, persons, presentations, studies, surveys, units
-from evenhand.annotation.store.taking import drop_orphans, item_of, move_on, own, take_answer, take_survey
-from evenhand.annotation.store.visits import Visit, last_code, open_unit, shown_in, units_done, visit
+from evenhand.annotation.store.taking import (
+    drop_orphans,
+    finish_open_unit,
+    load_item,
+    own,
+    take_answer,
+    take_survey,
+)
+from evenhand.annotation.store.visits import (
+    Visit,
+    last_code,
+    list_presentations,
+    open_unit,
+    units_done,
+    visit,
+)
 from evenhand.annotation.store.withdrawing import empty_journal, take_out
 
 
@@ -66,7 +88,7 @@ def read_correction(store: Store, person: str, presentation: str, now: datetime)
             connection.execute(
                 update(presentations).where(presentations.c.id == row.id).values(corrected_at=now)
             )
-            move_on(at)
+            finish_open_unit(at)
 
     store.transactions.write(write)
 
@@ -107,14 +129,14 @@ def withdraw(store: Store, person: str, now: datetime, *, actor: str = "") -> No
 
 def _step(at: Visit) -> Step:
     if at.person.agreed_at is None:
-        return AskConsent() if at.counts else Ended("blocked")
+        return AskConsent() if at.counts else EndVisit("blocked")
     if (unit := open_unit(at)) is not None:
-        if found := _within(at, unit):
+        if found := _step_in_unit(at, unit):
             return found
         at = visit(at.connection, at.store, at.person.pseudonym, at.now)
     if unread := _unread(at):
-        return UnitDone(unread.token, unread.code, _may_go_on(at) is None and _is_something(at))
-    if (ended := _may_go_on(at)) is not None:
+        return UnitDone(unread.token, unread.code, _find_end(at) is None and _is_something(at))
+    if (ended := _find_end(at)) is not None:
         return ended
     if at.person.passed_at is None and _is_something(at):
         giving.give_onboarding(at)
@@ -125,39 +147,39 @@ def _step(at: Visit) -> Step:
         return _nothing(at)
     unit = open_unit(at)
     assert unit is not None
-    found = _within(at, unit)
+    found = _step_in_unit(at, unit)
     assert found is not None
     return found
 
 
-def _within(at: Visit, unit: Record) -> Step | None:
+def _step_in_unit(at: Visit, unit: Record) -> Step | None:
     """Return the next step in an open task batch; None at its end."""
     at.connection.execute(update(units).where(units.c.id == unit.id).values(until=at.lease_end))
     at.connection.execute(update(persons).where(persons.c.id == at.person.id).values(seen_at=at.now))
-    shown = drop_orphans(at, shown_in(at, unit.id))
+    shown = drop_orphans(at, list_presentations(at, unit.id))
     if unit.kind == "onboarding":
         for row in shown:
-            item = item_of(at, row) if row.wrong and row.corrected_at is None else None
+            item = load_item(at, row) if row.wrong and row.corrected_at is None else None
             if item is not None and item.explanation:
-                return Corrected(_shown(at, row, shown), tuple(row.wrong))
+                return ShowCorrection(_make_shown(at, row, shown), tuple(row.wrong))
     missing = unit.size - sum(row.role == "real" for row in shown)
     if missing and at.counts and not unit.surveyed and all(row.state == "answered" for row in shown):
         start = _positions(at, unit) + 1
         if giving.top_up(at, unit, missing, start):
-            shown = shown_in(at, unit.id)
+            shown = list_presentations(at, unit.id)
     if ahead := next((row for row in shown if row.state == "open"), None):
         if ahead.shown_at is None:
             at.connection.execute(
                 update(presentations).where(presentations.c.id == ahead.id).values(shown_at=at.now)
             )
-        return _shown(at, ahead, shown)
+        return _make_shown(at, ahead, shown)
     if unit.kind == "work" and not any(row.role == "real" for row in shown):
         finishing.abandon(at, unit)
         return None
     if (survey := finishing.survey_open(at, unit)) is None:
         at = finishing.finish(at, unit)
         survey = finishing.survey_open(at, unit)
-    return None if survey is None else _asked(at, survey)
+    return None if survey is None else _make_survey_step(at, survey)
 
 
 def _positions(at: Visit, unit: Record) -> int:
@@ -171,10 +193,10 @@ def _positions(at: Visit, unit: Record) -> int:
     return int(at.connection.execute(query).scalar_one())
 
 
-def _shown(at: Visit, row: Record, all_of_it: Sequence[Record]) -> Shown:
-    return Shown(
+def _make_shown(at: Visit, row: Record, all_of_it: Sequence[Record]) -> ShowItem:
+    return ShowItem(
         presentation=row.token,
-        item=item_of(at, row),
+        item=load_item(at, row),
         left=row.left,
         questions=tuple(row.questions),
         position=[other.id for other in all_of_it].index(row.id),
@@ -184,13 +206,13 @@ def _shown(at: Visit, row: Record, all_of_it: Sequence[Record]) -> Shown:
     )
 
 
-def _asked(at: Visit, survey: Record) -> AskSurvey:
+def _make_survey_step(at: Visit, survey: Record) -> AskSurvey:
     if survey.shown_at is None:
         at.connection.execute(update(surveys).where(surveys.c.id == survey.id).values(shown_at=at.now))
     block = next(block for block in at.study.survey if block.id == survey.block)
     if not isinstance(block, Scale):
         return AskSurvey(survey.token, block, ())
-    by_name = {statement.id: statement for statement in statements_of(block)}
+    by_name = {statement.id: statement for statement in list_statements(block)}
     return AskSurvey(survey.token, block, tuple(by_name[name] for name in survey.statements))
 
 
@@ -209,25 +231,25 @@ def _unread(at: Visit) -> Record | None:
     ).one_or_none()
 
 
-def _may_go_on(at: Visit) -> Ended | None:
+def _find_end(at: Visit) -> EndVisit | None:
     """Return why a person gets no more items, even if some are open; None if they can continue."""
     if at.person.state == "not passed":
-        return Ended("not passed")
+        return EndVisit("not passed")
     if not at.counts:
-        return Ended("blocked", last_code(at))
+        return EndVisit("blocked", last_code(at))
     if units_done(at) >= at.study.assignment.units_per_person:
-        return Ended("enough", last_code(at))
+        return EndVisit("enough", last_code(at))
     paused = select(studies.c.paused).where(studies.c.id == at.store.key)
-    return Ended("paused", last_code(at)) if at.connection.execute(paused).scalar_one() else None
+    return EndVisit("paused", last_code(at)) if at.connection.execute(paused).scalar_one() else None
 
 
 def _is_something(at: Visit) -> bool:
     return bool(slots.find(at, 1))
 
 
-def _nothing(at: Visit) -> Ended:
+def _nothing(at: Visit) -> EndVisit:
     if slots.waits_for_others(at):
-        return Ended("all given out", last_code(at))
+        return EndVisit("all given out", last_code(at))
     if at.person.units:
         at.set(state="done")
-    return Ended("nothing left", last_code(at))
+    return EndVisit("nothing left", last_code(at))

@@ -16,7 +16,7 @@ from evenhand.annotation.store.visits import Visit, same_persons
 _PAGE = 32
 
 
-def seen(at: Visit) -> set[str]:
+def list_seen_conversations(at: Visit) -> set[str]:
     """Return the conversations that an annotator saw or will see, here and in linked studies."""
     rows = at.connection.execute(
         select(items.c.first, items.c.second)
@@ -31,7 +31,7 @@ def seen(at: Visit) -> set[str]:
 
 def find(at: Visit, number: int) -> list[OpenItem]:
     """Return items for an annotator: those with the fewest places taken, then those with expired leases."""
-    avoided = seen(at)
+    avoided = list_seen_conversations(at)
     found = choose(_open_items(at), avoided, number)
     if len(found) < number:
         avoided |= {conversation for one in found for conversation in one.conversations}
@@ -41,7 +41,7 @@ def find(at: Visit, number: int) -> list[OpenItem]:
 
 def waits_for_others(at: Visit) -> bool:
     """Return whether an item that the annotator has not seen lacks judgements, so that it may become free."""
-    avoided = seen(at)
+    avoided = list_seen_conversations(at)
     rows = at.connection.execute(
         select(items.c.first, items.c.second).where(
             items.c.study_id == at.store.key, items.c.role == "real", items.c.done < items.c.wanted
@@ -188,7 +188,7 @@ def count(connection: Connection, store: Store, changes: Iterable[tuple[int, str
     )
 
 
-def sides_of(at: Visit) -> dict[str, int]:
+def count_sides(at: Visit) -> dict[str, int]:
     """Return how often each conversation of a pair was on the left for an annotator."""
     rows = at.connection.execute(
         select(presentations.c.left, func.count())

@@ -11,7 +11,7 @@ Role = Literal["real", "onboarding", "gold", "duplicate"]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShowItem:
     """One presentation of an item to an annotator, as it was randomised and stored for the task batch."""
 
     presentation: str
@@ -37,10 +37,10 @@ class AskConsent:
 
 
 @dataclass(frozen=True)
-class Corrected:
+class ShowCorrection:
     """Next step: read the explanation of a wrongly answered onboarding item."""
 
-    shown: Shown
+    shown: ShowItem
     wrong: tuple[str, ...]
     """Questions that were answered wrongly."""
 
@@ -66,7 +66,7 @@ class UnitDone:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndVisit:
     """Next step: none. There is nothing left for this annotator."""
 
     why: Literal["nothing left", "all given out", "enough", "not passed", "blocked", "withdrawn", "paused"]
@@ -82,4 +82,4 @@ class Ended:
     """Code of the last completed task batch, so that it can be shown again."""
 
 
-Step = AskConsent | Shown | Corrected | AskSurvey | UnitDone | Ended
+Step = AskConsent | ShowItem | ShowCorrection | AskSurvey | UnitDone | EndVisit

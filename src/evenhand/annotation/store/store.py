@@ -17,10 +17,10 @@ from evenhand.annotation.store.allocation import tie_break
 from evenhand.annotation.store.connecting import (
     Transactions,
     connect,
-    reached,
+    connect_to_existing,
+    parse_url,
     shown_address,
     unreachable,
-    url_of,
 )
 from evenhand.annotation.store.failures import sound
 from evenhand.annotation.store.migrations import upgrading
@@ -44,7 +44,7 @@ class Store:
 
     engine: Engine
     study: Study
-    """The study as started; `renewed` updates it if the study file changes before anyone takes part."""
+    """The study as started; `refresh` updates it if the study file changes before anyone takes part."""
     secret: bytes
     """32 random bytes, created with the study. They sign invites and forms, and key the hashes of external names."""
     key: int
@@ -66,7 +66,7 @@ class Store:
         self.secret = secret
         self.begun = begun
 
-    def renewed(self, connection: Connection, row: Record) -> None:
+    def refresh(self, connection: Connection, row: Record) -> None:
         """Return the store with the definition in the database, when a person arrives.
 
         `row` is that of the study, locked. Another process may replace the study while this one serves it. After the
@@ -111,7 +111,7 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
         This is not such a database, it has another version (the message states how to upgrade), or the study
         is missing.
     """
-    url = url_of(address)
+    url = parse_url(address)
     if url.get_backend_name() == "sqlite":
         file = Path(str(url.database))
         if not file.is_file():
@@ -120,7 +120,7 @@ def open_store(address: str | Path, study: str | None = None) -> Store:
                 "`evenhand annotate STUDY.yaml` creates the database of a study.",
             )
         look(file, shown_address(address))
-    engine = reached(address)
+    engine = connect_to_existing(address)
     transactions = Transactions(engine)
 
     def read(connection: Connection) -> tuple[Record, Study]:
@@ -176,7 +176,7 @@ def begin_study(address: str | Path, study: Study) -> Store:
         file = Path(str(engine.url.database))
         look(file, shown_address(address), new=True)  # before anything in it is changed
         make_private(file)
-    transactions = _reached(engine, address)
+    transactions = _connect(engine, address)
 
     def begin(connection: Connection) -> tuple[Record, Study]:
         if connection.dialect.name == "postgresql":
@@ -190,7 +190,7 @@ def begin_study(address: str | Path, study: Study) -> Store:
         if row is None:
             _write_study(connection, study)
         else:
-            _go_on(connection, row, study)
+            _resume_study(connection, row, study)
         row = connection.execute(named).one()
         return row, _stored_study(connection, row)
 
@@ -204,7 +204,7 @@ def begin_study(address: str | Path, study: Study) -> Store:
     return Store(transactions, stored, row.id, row.secret, row.begun_at)
 
 
-def _reached(engine: Engine, address: str | Path) -> Transactions:
+def _connect(engine: Engine, address: str | Path) -> Transactions:
     """Return the transactions of a database. Raise DataError if it is not a database or does not respond."""
     try:
         with engine.connect() as connection:
@@ -326,7 +326,7 @@ def _write_items(
         connection.execute(insert(tables.items), rows)
 
 
-def _go_on(connection: Connection, row: Record, study: Study) -> None:
+def _resume_study(connection: Connection, row: Record, study: Study) -> None:
     """Resume an existing study with the given definition. Raise ResumeRefused if annotators have read what differs."""
     before = _stored_study(connection, row)
     old, new = _definition(before), _definition(study)

@@ -83,7 +83,7 @@ def _key() -> Column[int]:
     return Column("id", _Number, primary_key=True)
 
 
-def _of(table: str, *, name: str | None = None, optional: bool = False) -> Column[int]:
+def _reference(table: str, *, name: str | None = None, optional: bool = False) -> Column[int]:
     return Column(name or f"{table.rstrip('s')}_id", _Number, ForeignKey(f"{table}.id"), nullable=optional)
 
 
@@ -118,7 +118,7 @@ items = Table(
     "items",
     metadata,
     _key(),
-    _of("studies", name="study_id"),
+    _reference("studies", name="study_id"),
     _text("name"),
     _text("role"),  # real, onboarding, gold
     _count("place"),  # in the study file
@@ -142,7 +142,7 @@ invites = Table(
     "invites",
     metadata,
     _key(),
-    _of("studies", name="study_id"),
+    _reference("studies", name="study_id"),
     _text("token"),
     Column("uses", Integer),
     _count("used"),
@@ -157,8 +157,8 @@ persons = Table(
     "persons",
     metadata,
     _key(),
-    _of("studies", name="study_id"),
-    _of("invites"),
+    _reference("studies", name="study_id"),
+    _reference("invites"),
     _text("pseudonym"),
     _text("external", optional=True),  # keyed hash
     _count("number"),
@@ -196,8 +196,8 @@ units = Table(
     "units",
     metadata,
     _key(),
-    _of("studies", name="study_id"),
-    _of("persons"),
+    _reference("studies", name="study_id"),
+    _reference("persons"),
     _text("token"),
     _text("kind"),  # onboarding, work
     _count("number"),  # from 1, for its kind
@@ -218,15 +218,15 @@ presentations = Table(
     "presentations",
     metadata,
     _key(),
-    _of("units"),
-    _of("persons"),
-    _of("items"),
+    _reference("units"),
+    _reference("persons"),
+    _reference("items"),
     _text("token"),
     _text("role"),
     _count("position"),
     _text("left"),
     Column("questions", JSON, nullable=False),
-    _of("presentations", name="original_id", optional=True),  # of duplicates
+    _reference("presentations", name="original_id", optional=True),  # of duplicates
     Column("slot", Integer),
     _text("state"),  # open, answered, lost
     _moment("shown_at"),
@@ -245,7 +245,7 @@ votes = Table(
     "votes",
     metadata,
     _key(),
-    _of("presentations"),
+    _reference("presentations"),
     _text("question"),
     Column("turn", Integer),
     _text("answer", optional=True),
@@ -257,8 +257,8 @@ surveys = Table(
     "surveys",
     metadata,
     _key(),
-    _of("units"),
-    _of("persons"),
+    _reference("units"),
+    _reference("persons"),
     _text("token"),
     _text("block"),
     Column("statements", JSON, nullable=False),
@@ -274,7 +274,7 @@ survey_answers = Table(
     "survey_answers",
     metadata,
     _key(),
-    _of("surveys"),
+    _reference("surveys"),
     _text("question"),
     _text("answer", optional=True),
     _text("reason", optional=True),
@@ -285,7 +285,7 @@ sessions = Table(
     "sessions",
     metadata,
     Column("digest", Text, primary_key=True),
-    _of("studies", name="study_id"),
+    _reference("studies", name="study_id"),
     _text("kind"),
     _text("subject"),
     _moment("expires_at", optional=False),
@@ -296,7 +296,7 @@ accounts = Table(
     "accounts",
     metadata,
     _key(),
-    _of("studies", name="study_id"),
+    _reference("studies", name="study_id"),
     _text("name"),
     _text("password"),  # argon2
     UniqueConstraint("study_id", "name"),
@@ -306,7 +306,7 @@ audit = Table(
     "audit",
     metadata,
     _key(),
-    _of("studies", name="study_id"),
+    _reference("studies", name="study_id"),
     _moment("at", optional=False),
     _text("actor"),
     _text("action"),

@@ -18,7 +18,7 @@ from evenhand.annotation.store.tables import (
     units,
     votes,
 )
-from evenhand.annotation.store.visits import Visit, lock_study, open_unit, read_item, shown_in
+from evenhand.annotation.store.visits import Visit, list_presentations, lock_study, open_unit, read_item
 from evenhand.schema import UsageError
 
 
@@ -46,11 +46,13 @@ def take_answer(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
         raise UsageError(
             f"There is no question {unknown[0]!r}.", f"Questions are {', '.join(row.questions)}."
         )
-    others = [other for other in shown_in(at, unit.id) if other.state == "open" and other.id != row.id]
+    others = [
+        other for other in list_presentations(at, unit.id) if other.state == "open" and other.id != row.id
+    ]
     if not others:
         lock_study(at)  # finishing the task batch may free places
     first = row.shown_at or at.now
-    item = item_of(at, row)
+    item = load_item(at, row)
     wrong = None
     if row.role == "onboarding":
         wrong = [
@@ -80,7 +82,7 @@ def take_answer(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
     at.connection.execute(update(units).where(units.c.id == unit.id).values(until=at.lease_end))
     at = at.set(seen_at=at.now, votes=at.person.votes + (row.role == "real"))
     if not others:
-        move_on(at)
+        finish_open_unit(at)
 
 
 def _marks(at: Visit, question: str) -> bool:
@@ -106,16 +108,16 @@ def _lines(presentation: int, question: str, said: Answer, marks: bool) -> list[
     ]
 
 
-def move_on(at: Visit) -> None:
+def finish_open_unit(at: Visit) -> None:
     """Finish the open task batch if nothing is left to do; `step` replaces items that it lost to others."""
     unit = open_unit(at)
     if unit is None:
         return
-    shown = drop_orphans(at, shown_in(at, unit.id))
+    shown = drop_orphans(at, list_presentations(at, unit.id))
     if any(row.state == "open" for row in shown):
         return
     if unit.kind == "onboarding":
-        if any(row.wrong and row.corrected_at is None and item_of(at, row).explanation for row in shown):
+        if any(row.wrong and row.corrected_at is None and load_item(at, row).explanation for row in shown):
             return
     elif sum(row.role == "real" for row in shown) < unit.size:
         return
@@ -148,7 +150,7 @@ def take_survey(at: Visit, token: str, answers: Mapping[str, Answer]) -> None:
             for name, one in said.items()
         ],
     )
-    move_on(at.set(seen_at=at.now))
+    finish_open_unit(at.set(seen_at=at.now))
 
 
 def drop_orphans(at: Visit, shown: Sequence[Record]) -> Sequence[Record]:
@@ -165,7 +167,7 @@ def drop_orphans(at: Visit, shown: Sequence[Record]) -> Sequence[Record]:
     return [row for row in shown if row.id not in orphans]
 
 
-def item_of(at: Visit, row: Record) -> Item:
+def load_item(at: Visit, row: Record) -> Item:
     """Return the item of a presentation."""
     content = select(items.c.content).where(items.c.id == row.item_id)
     return read_item(at.connection.execute(content).scalar_one())

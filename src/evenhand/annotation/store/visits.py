@@ -75,7 +75,7 @@ def open_unit(at: Visit) -> Record | None:
     ).one_or_none()
 
 
-def shown_in(at: Visit, unit: int) -> Sequence[Record]:
+def list_presentations(at: Visit, unit: int) -> Sequence[Record]:
     """Return the presentations of a task batch, in order, without lost ones."""
     return at.connection.execute(
         select(presentations)

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from evenhand.annotation import Store, begin_study
 from evenhand.annotation.application import application, set_password
 from evenhand.annotation.definition import Answer, Study
-from evenhand.annotation.store import Shown, UnitDone, people, sittings
+from evenhand.annotation.store import ShowItem, UnitDone, people, sittings
 
 ADDRESS = "http://judge.test:8000"
 NAME, PASSWORD = "rosa", "violets on a windowsill"
@@ -153,7 +153,7 @@ def admin(new_browser: Callable[..., Browser]) -> Browser:
 def judge(
     store: Store,
     clock: Clock,
-    answers: Callable[[Shown], dict[str, Answer]],
+    answers: Callable[[ShowItem], dict[str, Answer]],
     *,
     external: str | None = None,
     most: int = 100,
@@ -164,7 +164,7 @@ def judge(
     sittings.agree(store, person, clock())
     for _ in range(most):
         step = sittings.step(store, person, clock())
-        if not isinstance(step, Shown):
+        if not isinstance(step, ShowItem):
             assert isinstance(step, UnitDone), step
             break
         clock.later(seconds=9)
@@ -172,7 +172,7 @@ def judge(
     return person
 
 
-def first_better(shown: Shown) -> dict[str, Answer]:
+def first_better(shown: ShowItem) -> dict[str, Answer]:
     """a is better, whichever side it stands on; items are rated by their number."""
     return {
         "better": Answer("a", reason="It answers what was asked."),

@@ -13,7 +13,7 @@ from evenhand.annotation import Store, begin_study
 from evenhand.annotation.application import application, set_password
 from evenhand.annotation.application.admin import router
 from evenhand.annotation.definition import Answer
-from evenhand.annotation.store import Ended, Shown, administration, people, sittings
+from evenhand.annotation.store import EndVisit, ShowItem, administration, people, sittings
 from evenhand.schema import UsageError
 from tests.annotation.application.admin.conftest import (
     ADDRESS,
@@ -136,9 +136,9 @@ def test_while_paused_nobody_gets_anything_new(store: Store, clock: Clock, admin
     person = people.arrive(store, invite.id, clock())
     sittings.agree(store, person, clock())
     step = sittings.step(store, person, clock())
-    assert isinstance(step, Ended) and step.why == "paused"
+    assert isinstance(step, EndVisit) and step.why == "paused"
     admin.post("/admin/pause", "/admin", paused="no")
-    assert isinstance(sittings.step(store, person, clock()), Shown)
+    assert isinstance(sittings.step(store, person, clock()), ShowItem)
 
 
 def test_rejected_votes_do_not_count_and_can_be_taken_back(
@@ -195,7 +195,7 @@ def test_several_are_named_by_their_codes(tmp_path: Path, clock: Clock) -> None:
     store = begin_study(tmp_path / "coded.sqlite", tiny(completion={"per_unit_codes": True}))
     both = [judge(store, clock, first_better) for _ in range(2)]
     codes = {row.person: row.code for row in administration.persons(store)[1]}
-    found = people.named(store, [str(codes[both[0]]), both[1], "nothing"])
+    found = people.find_pseudonyms(store, [str(codes[both[0]]), both[1], "nothing"])
     assert found == {codes[both[0]]: both[0], both[1]: both[1]}
     administration.review(store, list(found.values()), "accepted", None, "test", clock())
     assert set(reviews(store).values()) == {"accepted"}
@@ -211,7 +211,7 @@ def test_who_is_blocked_gets_nothing_more(store: Store, clock: Clock, admin: Bro
     page = f"/admin/people/{person}"
     admin.post(f"{page}/block", page, blocked="yes")
     step = sittings.step(store, person, clock())
-    assert isinstance(step, Ended) and step.why == "blocked"
+    assert isinstance(step, EndVisit) and step.why == "blocked"
     admin.post(f"{page}/block", page, blocked="no")
     assert administration.persons(store)[1][0].state != "blocked"
 
@@ -231,7 +231,7 @@ def test_withdrawing_leaves_no_trace_in_the_files(
 ) -> None:
     reason, external, note = "Quokkas smile at dawn.", "prolific:5f3a9b27c1", "Their mother rang us up."
 
-    def said(_: Shown) -> dict[str, Answer]:
+    def said(_: ShowItem) -> dict[str, Answer]:
         return {"better": Answer("a", reason=reason), "good": Answer("5")}
 
     kept = judge(store, clock, first_better)

@@ -235,7 +235,7 @@ def test_the_right_password_gives_others_no_more_guesses() -> None:
     for second in range(3600):
         looked_at += slowing.begin(NAME, f"2001:db8:0:{second:x}::/64", now) == 0
         if second % 60 == 0 and slowing.begin(NAME, "192.0.2.1", now) == 0:
-            slowing.succeeded(NAME, "192.0.2.1")
+            slowing.record_success(NAME, "192.0.2.1")
         now += timedelta(seconds=1)
     assert looked_at < 250
 

@@ -16,10 +16,17 @@ from fastapi.testclient import TestClient
 from evenhand.annotation import Store, begin_study, read_export
 from evenhand.annotation.application import application, set_password
 from evenhand.annotation.application.admin.agreement import live
-from evenhand.annotation.application.admin.kept import Kept
+from evenhand.annotation.application.admin.kept import CachedResult
 from evenhand.annotation.application.admin.memory import Memory
 from evenhand.annotation.definition import Answer
-from evenhand.annotation.store import Counted, Shown, administration, counted, people, sittings
+from evenhand.annotation.store import (
+    CountedAnswer,
+    ShowItem,
+    administration,
+    list_counted_answers,
+    people,
+    sittings,
+)
 from evenhand.stats import krippendorff_alpha
 from tests.annotation.application.admin.conftest import (
     ADDRESS,
@@ -127,7 +134,7 @@ def showing_of(page: str, item: str) -> str:
 def test_progress_and_sides_are_what_people_did(store: Store, clock: Clock, admin: Browser) -> None:
     lefts = []
 
-    def answers(shown: Shown) -> dict[str, Answer]:
+    def answers(shown: ShowItem) -> dict[str, Answer]:
         lefts.append(shown.left == "a")
         return first_better(shown)
 
@@ -138,7 +145,7 @@ def test_progress_and_sides_are_what_people_did(store: Store, clock: Clock, admi
     assert "Items complete 6 of 6" in page
     assert "People 3" in page
     assert "Seconds an item (median) 9.0" in page
-    live_now, _ = Memory.of(store, clock).live.look(patience=10)
+    live_now, _ = Memory.create(store, clock).live.look(patience=10)
     assert live_now is not None
     assert (live_now.sides[0].left, live_now.sides[0].chosen) == (sum(lefts), 18)
     page = text_of(admin.get("/admin").text)
@@ -158,7 +165,7 @@ def test_agreement_is_krippendorffs_own_example() -> None:
         ]
     )
     rows = [
-        Counted(f"unit {unit}", "good", str(int(value)), "a")
+        CountedAnswer(f"unit {unit}", "good", str(int(value)), "a")
         for (_, unit), value in np.ndenumerate(table)
         if not np.isnan(value)
     ]
@@ -176,24 +183,24 @@ def test_agreement_is_krippendorffs_own_example() -> None:
     ],
 )
 def test_what_cannot_be_measured_says_why(answers: list[str], why: str) -> None:
-    rows = [Counted("one", "good", answer, "a") for answer in answers]
+    rows = [CountedAnswer("one", "good", answer, "a") for answer in answers]
     found = live(tiny().questions[1:], rows).agreements[0]
     assert found.alpha is None and why in (found.why_not or "")
 
 
 def test_who_is_left_out_does_not_count_towards_agreement(store: Store, clock: Clock) -> None:
     people_there = [judge(store, clock, first_better) for _ in range(2)]
-    assert len(counted(store)) == 24
+    assert len(list_counted_answers(store)) == 24
     administration.review(store, people_there[0], "rejected", "", NAME, clock())
-    assert len(counted(store)) == 12
+    assert len(list_counted_answers(store)) == 12
     administration.review(store, people_there[0], None, "", NAME, clock())
     administration.block(store, people_there[1], True, NAME, clock())
-    assert len(counted(store)) == 12
+    assert len(list_counted_answers(store)) == 12
 
 
 def test_numbers_are_shown_again_for_some_seconds_and_then_renewed() -> None:
     ticks, made = [0.0], iter(range(10))
-    keeping = Kept(lambda: next(made), fresh=10, clock=lambda: ticks[0])
+    keeping = CachedResult(lambda: next(made), fresh=10, clock=lambda: ticks[0])
     assert keeping.look(patience=10) == (0, 0)
     ticks[0] = 9
     assert keeping.look(patience=10) == (0, 9)
@@ -204,7 +211,7 @@ def test_numbers_are_shown_again_for_some_seconds_and_then_renewed() -> None:
 def test_a_page_does_not_wait_for_what_takes_long() -> None:
     ticks, go_on = [0.0], Event()
     made = iter([lambda: "first", lambda: go_on.wait(60) and "second"])
-    keeping = Kept(lambda: next(made)(), clock=lambda: ticks[0])
+    keeping = CachedResult(lambda: next(made)(), clock=lambda: ticks[0])
     assert keeping.look(patience=60) == ("first", 0)
     ticks[0] = 5
     assert keeping.look(patience=0) == ("first", 5)
@@ -215,7 +222,7 @@ def test_a_page_does_not_wait_for_what_takes_long() -> None:
 
 def test_what_fails_is_tried_again_at_the_next_look(caplog: pytest.LogCaptureFixture) -> None:
     made = iter([lambda: 1 / 0, lambda: 7])
-    keeping = Kept(lambda: next(made)())
+    keeping = CachedResult(lambda: next(made)())
     assert keeping.look(patience=60)[0] is None
     assert keeping.look(patience=60)[0] == 7
     assert "could not be computed" in caplog.text
@@ -307,7 +314,7 @@ def poisoned(tmp_path: Path, clock: Clock) -> tuple[Store, str]:
     store = begin_study(tmp_path / "poisoned.sqlite", study)
     set_password(store, NAME, PASSWORD, "test", clock())
 
-    def said(_: Shown) -> dict[str, Answer]:
+    def said(_: ShowItem) -> dict[str, Answer]:
         return {"tone": Answer("x", reason=payload), "free": Answer(payload)}
 
     person = judge(store, clock, said, external=payload)
@@ -324,7 +331,7 @@ def test_texts_from_outside_do_nothing(poisoned: tuple[Store, str], clock: Clock
         for payload in PAYLOADS[:3]:
             harmless(browser.log_in(payload, payload).text)
         browser.log_in()
-        Memory.of(store, clock).live.look(10)
+        Memory.create(store, clock).live.look(10)
         for path in (
             "/admin",
             "/admin/people",
@@ -425,7 +432,7 @@ def test_alpha_of_the_page_is_that_of_the_votes(store: Store, clock: Clock) -> N
     rng = np.random.default_rng(3)
     said: list[tuple[str, int]] = []
 
-    def rated(shown: Shown) -> dict[str, Answer]:
+    def rated(shown: ShowItem) -> dict[str, Answer]:
         value = int(rng.integers(1, 6))
         said.append((shown.item.id, value))
         return {"better": Answer("a"), "good": Answer(str(value))}
@@ -433,7 +440,7 @@ def test_alpha_of_the_page_is_that_of_the_votes(store: Store, clock: Clock) -> N
     for _ in range(3):
         judge(store, clock, rated)
     table = np.array([[value for item, value in said if item == f"item {n}"] for n in range(6)], float).T
-    found, _ = Memory.of(store, clock).live.look(10)
+    found, _ = Memory.create(store, clock).live.look(10)
     assert found is not None and found.agreements[1].alpha is not None
     assert found.agreements[1].alpha.estimate == pytest.approx(krippendorff_alpha(table, "interval").estimate)
 
@@ -441,7 +448,7 @@ def test_alpha_of_the_page_is_that_of_the_votes(store: Store, clock: Clock) -> N
 def test_choices_are_shown_by_side_and_model(store: Store, clock: Clock, admin: Browser) -> None:
     chosen = {}
 
-    def answers(shown: Shown) -> dict[str, Answer]:
+    def answers(shown: ShowItem) -> dict[str, Answer]:
         number = int(shown.item.id.split()[1])
         answer = "ab"[number % 2]
         chosen[shown.item.id] = f"{'left' if answer == shown.left else 'right'} (model model {answer})"

@@ -3,7 +3,7 @@
 import random
 from threading import Thread
 
-from evenhand.annotation.application.protection import Limiter, Rate, network_of
+from evenhand.annotation.application.protection import Limiter, Rate, find_network
 
 
 class Seconds:
@@ -62,5 +62,7 @@ def test_many_threads_get_no_more_than_one():
 
 
 def test_a_subscriber_is_counted_once():
-    assert network_of("2001:db8::1") == network_of("2001:db8:0:0:ffff::7") != network_of("2001:db8:0:1::1")
-    assert network_of("::ffff:192.0.2.7") == "192.0.2.7"
+    assert (
+        find_network("2001:db8::1") == find_network("2001:db8:0:0:ffff::7") != find_network("2001:db8:0:1::1")
+    )
+    assert find_network("::ffff:192.0.2.7") == "192.0.2.7"

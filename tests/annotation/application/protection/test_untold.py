@@ -6,13 +6,19 @@ import pytest
 from starlette.responses import PlainTextResponse, Response
 from starlette.testclient import TestClient
 
-from evenhand.annotation.application.protection import Address, Gate, Refused, in_one_line, without_values
+from evenhand.annotation.application.protection import (
+    Address,
+    Gate,
+    RequestRefused,
+    in_one_line,
+    without_values,
+)
 from evenhand.schema import WriteError
 
 SECRET = "Sesquipedalian reason"
 
 
-def refusal(refused: Refused) -> Response:
+def refusal(refused: RequestRefused) -> Response:
     return PlainTextResponse(refused.heading, refused.status)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.annotation.exports import read_export, write_export
 from evenhand.annotation.store import Store, begin_study, open_store
-from evenhand.annotation.store.sqlite_files import APPLICATION, Counting, opened
+from evenhand.annotation.store.sqlite_files import APPLICATION, Counting, open_file
 from evenhand.schema import DataError
 from tests.annotation.store.persons import come, study, work
 
@@ -185,7 +185,7 @@ def test_what_analyze_leaves_is_no_change(answered: Path, tmp_path: Path) -> Non
 
 
 def test_no_statement_runs_for_ever(answered: Path) -> None:
-    with closing(opened(answered, "shared")) as connection:
+    with closing(open_file(answered, "shared")) as connection:
         assert isinstance(connection, Counting)
         connection.count_anew(10_000_000)
         with pytest.raises(sqlite3.OperationalError, match="interrupted"):

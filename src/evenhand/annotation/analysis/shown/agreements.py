@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.annotation.analysis.conduct import Analysis
-from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Section, axis_of, drawn
-from evenhand.annotation.analysis.wording import Row, name_of, percent, rows_of
+from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Section, draw_axis, draw_interval
+from evenhand.annotation.analysis.wording import Row, format_name, get_rows, percent
 from evenhand.reports import Scale, known, label, listing, number, probability, scale_over
 from evenhand.stats.votes import LEAST_LEVELS
 from evenhand.studies import PlainTable
@@ -20,7 +20,7 @@ PEARSON, SPEARMAN, CORRECTED, PEOPLE = (
 
 def agreement_section(analysis: Analysis) -> Section | None:
     """Return the section on agreement: Krippendorff's alpha, agreement on items, and reliability of annotators."""
-    rows = rows_of(analysis.tables.agreement)
+    rows = get_rows(analysis.tables.agreement)
     if not rows:
         return None
     ends = [row[name] for row in rows for name in ("alpha", "low", "high")]
@@ -32,7 +32,7 @@ def agreement_section(analysis: Analysis) -> Section | None:
             DrawnRow(
                 label(row["question"]).capitalize(),
                 row["measurement"],
-                drawn(
+                draw_interval(
                     scale,
                     row["alpha"],
                     row["low"],
@@ -52,11 +52,11 @@ def agreement_section(analysis: Analysis) -> Section | None:
             )
             for row in rows
         ],
-        axis_of(scale),
+        draw_axis(scale),
         ("shared items", "n", "majority", "pairs agree", "no majority"),
     )
     parts: list[Part] = [drawing]
-    if people := rows_of(analysis.tables.reliability):
+    if people := get_rows(analysis.tables.reliability):
         parts.append(_reliability(people))
     return Section(
         "agreement",
@@ -131,7 +131,7 @@ def _reliability(rows: Sequence[Row]) -> PlainTable:
 
 def classifier_section(analysis: Analysis) -> Section | None:
     """Return the section on correlations of classifiers with human judgements, as in ROBBIE's Tables 18 and 19."""
-    rows = rows_of(analysis.tables.classifiers)
+    rows = get_rows(analysis.tables.classifiers)
     pooled = [row for row in rows if row["measure"] == PEARSON and row["level"] is None]
     if not pooled:
         return None
@@ -146,7 +146,7 @@ def classifier_section(analysis: Analysis) -> Section | None:
         "Correlation over items between a classifier’s scores and the share of annotators who chose the answer",
         ("answer", "Pearson’s r", "r"),
         [_correlation(row, others, scale) for row in pooled],
-        axis_of(scale),
+        draw_axis(scale),
         ("Spearman", "q", "ceiling", "r / ceiling", "items"),
     )
     return Section(
@@ -171,14 +171,14 @@ def _correlation(row: Row, others: Mapping[tuple[Any, ...], Row], scale: Scale) 
         else ""
     )
     return DrawnRow(
-        f"{label(row['question'])}: {name_of(row['option'])}",
-        name_of(row["classifier"]) + (f", by {row['taken']}" if row["taken"] else ""),
-        drawn(
+        f"{label(row['question'])}: {format_name(row['option'])}",
+        format_name(row["classifier"]) + (f", by {row['taken']}" if row["taken"] else ""),
+        draw_interval(
             scale,
             row["estimate"],
             row["low"],
             row["high"],
-            described=f"{row['question']} {name_of(row['option'])}: r {number(row['estimate'], 2)}, {between}",
+            described=f"{row['question']} {format_name(row['option'])}: r {number(row['estimate'], 2)}, {between}",
             null=0.0,
         ),
         number(row["estimate"], 2),
@@ -208,12 +208,12 @@ def _tables_18(rows: Sequence[Row]) -> list[PlainTable]:
         cells = {(row["level"], row["option"]): row["estimate"] for row in here}
         tables.append(
             PlainTable(
-                f"{label(question).capitalize()}, {name_of(classifier)}: r × 100 by model",
-                (("model", "left"), *((name_of(option), "right") for option in options)),
+                f"{label(question).capitalize()}, {format_name(classifier)}: r × 100 by model",
+                (("model", "left"), *((format_name(option), "right") for option in options)),
                 [
                     [
-                        "all" if level is None else name_of(level),
-                        *(_hundred(cells.get((level, option))) for option in options),
+                        "all" if level is None else format_name(level),
+                        *(_format_percent(cells.get((level, option))) for option in options),
                     ]
                     for level in levels
                 ],
@@ -223,5 +223,5 @@ def _tables_18(rows: Sequence[Row]) -> list[PlainTable]:
     return tables
 
 
-def _hundred(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return number(100 * value, 1) if value is not None and known(value) else "–"

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from evenhand.annotation.analysis.attrition import describe_attrition
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.options import PUBLISHED
-from evenhand.annotation.analysis.rules import rows_of as rule_rows
-from evenhand.annotation.analysis.sections import Folded, Part, Quotes, Section
+from evenhand.annotation.analysis.rules import list_rules as rule_rows
+from evenhand.annotation.analysis.sections import CollapsedTables, Part, Quotes, Section
 from evenhand.annotation.analysis.wording import (
     Row,
+    format_name,
+    get_rows,
     limits,
-    name_of,
     order_as_shown,
     percent,
-    rows_of,
     verdict_on_first,
 )
 from evenhand.reports import label, probability
@@ -30,9 +30,9 @@ FEWEST = 5
 
 def data_section(analysis: Analysis) -> Section:
     """Return the section on the data: numbers of judgements and annotators, and times."""
-    parts: list[Part] = [_answers(rows_of(analysis.tables.answers))]
-    if about := rows_of(analysis.tables.about):
-        parts.append(Folded("Who took part", [_about(about)]))
+    parts: list[Part] = [_answers(get_rows(analysis.tables.answers))]
+    if about := get_rows(analysis.tables.about):
+        parts.append(CollapsedTables("Who took part", [_about(about)]))
     return Section("data", "Data and annotators", "Data", tuple(parts), lead=(amount(analysis),))
 
 
@@ -91,7 +91,7 @@ def _about(rows: Sequence[Row]) -> PlainTable:
         [
             [
                 label(row["question"]),
-                name_of(row["answer"]),
+                format_name(row["answer"]),
                 f"{row['n_persons']:,}" if row["n_persons"] >= FEWEST else f"fewer than {FEWEST}",
             ]
             for row in rows
@@ -111,8 +111,8 @@ def rules_section(analysis: Analysis) -> Section:
                 rule_rows(rules),
             )
         )
-    parts.append(_attrition(rows_of(analysis.tables.attrition)))
-    if out := [row for row in rows_of(analysis.tables.exclusions) if row["rule"] not in NO_RULES]:
+    parts.append(_attrition(get_rows(analysis.tables.attrition)))
+    if out := [row for row in get_rows(analysis.tables.exclusions) if row["rule"] not in NO_RULES]:
         parts.append(
             PlainTable(
                 "Annotators who broke a rule",
@@ -129,7 +129,7 @@ def rules_section(analysis: Analysis) -> Section:
                 ),
             )
         )
-    if sensitivity := rows_of(analysis.tables.sensitivity):
+    if sensitivity := get_rows(analysis.tables.sensitivity):
         parts += _sensitivity(order_as_shown(analysis, sensitivity))
     return Section(
         "rules",
@@ -172,7 +172,7 @@ def describe_rules(analysis: Analysis) -> str:
 
 def describe_changes(analysis: Analysis) -> list[str]:
     """Return sentences on the verdicts that change with the exclusion rules."""
-    rows = rows_of(analysis.tables.sensitivity)
+    rows = get_rows(analysis.tables.sensitivity)
     pairs: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in order_as_shown(analysis, rows):
         key = (row["question"], row["model"], row["against"])
@@ -183,7 +183,8 @@ def describe_changes(analysis: Analysis) -> list[str]:
     if not changed:
         return ["All preferences have the same verdict under the other exclusion rules that were tried."]
     return [
-        f"{label(question).capitalize()}, {name_of(model)} against {name_of(against)}: the verdict depends on the "
+        f"{label(question).capitalize()}, {format_name(model)} against {format_name(against)}: the verdict "
+        "depends on the "
         "exclusion rules ("
         + ", ".join(
             f"{verdict} under {rules}" for rules, verdict in pairs[(question, model, against)].items()
@@ -212,7 +213,7 @@ def _sensitivity(rows: Sequence[Row]) -> list[PlainTable]:
             ),
             [
                 [
-                    f"{name_of(row['model'])} against {name_of(row['against'])}",
+                    f"{format_name(row['model'])} against {format_name(row['against'])}",
                     "published rule" if row["rules"] == PUBLISHED else row["rules"],
                     f"{row['n_persons']:,}",
                     f"{row['n']:,}",

@@ -4,18 +4,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.annotation.analysis.conduct import Analysis
-from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Folded, Section, axis_of, drawn
+from evenhand.annotation.analysis.sections import (
+    CollapsedTables,
+    Drawing,
+    DrawnRow,
+    Section,
+    draw_axis,
+    draw_interval,
+)
 from evenhand.annotation.analysis.wording import (
     Row,
     detectable_points,
+    format_name,
+    get_rows,
     limits,
-    name_of,
     order_as_shown,
     percent,
     preference_rows,
     published_cell,
     published_rows,
-    rows_of,
     swap_models,
     verdict_on_first,
 )
@@ -40,7 +47,7 @@ def preference_section(analysis: Analysis) -> Section | None:
         for question in questions
     ]
     parts += grid_tables(analysis)
-    parts.append(Folded("Behind these numbers", [_behind(rows, published)]))
+    parts.append(CollapsedTables("Behind these numbers", [_build_details_table(rows, published)]))
     parts += _levels(analysis)
     return Section(
         "preferences",
@@ -85,20 +92,20 @@ def _drawing(
         f"{label(question).capitalize()}{f': {words}' if words else ''}",
         ("model", "weighted share, %", "weighted"),
         [_row(row, published, scale) for row in rows],
-        axis_of(scale),
+        draw_axis(scale),
         ("q", "n", "share", "published", "MDE"),
         judged=True,
-        left=f"{name_of(rows[0]['against'])} preferred" if one else "second model preferred",
-        right=f"{name_of(rows[0]['model'])} preferred" if one else "first model preferred",
+        left=f"{format_name(rows[0]['against'])} preferred" if one else "second model preferred",
+        right=f"{format_name(rows[0]['model'])} preferred" if one else "first model preferred",
     )
 
 
 def _row(row: Row, published: Mapping[tuple[str, str, str], Row], scale: Scale) -> DrawnRow:
     theirs = published.get((row["question"], row["model"], row["against"]))
     return DrawnRow(
-        name_of(row["model"]),
-        f"against {name_of(row['against'])}",
-        interval_of(row, scale, f"{name_of(row['model'])} against {name_of(row['against'])}"),
+        format_name(row["model"]),
+        f"against {format_name(row['against'])}",
+        draw_share(row, scale, f"{format_name(row['model'])} against {format_name(row['against'])}"),
         percent(row["estimate"]),
         limits(row["low"], row["high"]),
         (
@@ -112,12 +119,14 @@ def _row(row: Row, published: Mapping[tuple[str, str, str], Row], scale: Scale) 
     )
 
 
-def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> PlainTable:
+def _build_details_table(
+    rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mapping[str, Any]]
+) -> PlainTable:
     """Return the values that do not fit in a row of the drawing."""
     body, one = [], len({row["question"] for row in rows}) == 1
     for row in rows:
         theirs = published.get((row["question"], row["model"], row["against"]), {})
-        pair = f"{name_of(row['model'])} against {name_of(row['against'])}"
+        pair = f"{format_name(row['model'])} against {format_name(row['against'])}"
         body.append(
             [
                 pair if one else f"{label(row['question'])}: {pair}",
@@ -144,14 +153,16 @@ def _behind(rows: Sequence[Row], published: Mapping[tuple[str, str, str], Mappin
     )
 
 
-def interval_of(row: Row, scale: Scale, what: str) -> Any:
+def draw_share(row: Row, scale: Scale, what: str) -> Any:
     """Return a row of a drawing for a share, relative to 50%."""
     share, low, high = (
         100 * row[name] if row[name] is not None and known(row[name]) else None
         for name in ("estimate", "low", "high")
     )
     described = f"{what}: {percent(row['estimate'])}, 95% CI {limits(row['low'], row['high']) or 'not known'}"
-    return drawn(scale, share, low, high, described=described, null=NULL, verdict=verdict_on_first(row))
+    return draw_interval(
+        scale, share, low, high, described=described, null=NULL, verdict=verdict_on_first(row)
+    )
 
 
 def grid_tables(analysis: Analysis) -> list[PlainTable]:
@@ -176,14 +187,14 @@ def _grid(question: str, rows: Sequence[Row]) -> PlainTable:
         lines.append(f"The first {len(shown)} of {len(models)} models; win_rates.csv has all.")
     return PlainTable(
         f"{label(question).capitalize()}: grid of the models",
-        (("", "left"), *((name_of(model), "right") for model in shown)),
-        [[name_of(first), *(cells.get((first, second), "") for second in shown)] for first in shown],
+        (("", "left"), *((format_name(model), "right") for model in shown)),
+        [[format_name(first), *(cells.get((first, second), "") for second in shown)] for first in shown],
         tuple(lines),
     )
 
 
 def _levels(analysis: Analysis) -> Iterator[Drawing]:
-    rows = rows_of(analysis.tables.win_rates_by)
+    rows = get_rows(analysis.tables.win_rates_by)
     if not rows:
         return
     scale = win_scale(rows)
@@ -195,15 +206,17 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
             if (row["question"], row["model"], row["against"]) == (question, model, against)
         ]
         yield Drawing(
-            f"{label(question).capitalize()}: {name_of(model)} against {name_of(against)}, by "
+            f"{label(question).capitalize()}: {format_name(model)} against {format_name(against)}, by "
             f"{label(mine[0]['by'])}",
             (label(mine[0]["by"]), "weighted share, %", "weighted"),
             [
                 DrawnRow(
                     label(row["level"]),
                     "",
-                    interval_of(
-                        row, scale, f"{name_of(row['level'])}: {name_of(model)} against {name_of(against)}"
+                    draw_share(
+                        row,
+                        scale,
+                        f"{format_name(row['level'])}: {format_name(model)} against {format_name(against)}",
                     ),
                     percent(row["estimate"]),
                     limits(row["low"], row["high"]),
@@ -217,11 +230,11 @@ def _levels(analysis: Analysis) -> Iterator[Drawing]:
                 )
                 for row in mine
             ],
-            axis_of(scale),
+            draw_axis(scale),
             ("q", "n", "share", "MDE"),
             judged=True,
-            left=f"{name_of(against)} preferred",
-            right=f"{name_of(model)} preferred",
+            left=f"{format_name(against)} preferred",
+            right=f"{format_name(model)} preferred",
         )
 
 
@@ -242,7 +255,7 @@ def _design(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def side_section(analysis: Analysis) -> Section | None:
     """Show whether annotators choose the left side more often, and win rates with equal weight for both sides."""
-    shares = rows_of(analysis.tables.sides, "side_share")
+    shares = get_rows(analysis.tables.sides, "side_share")
     if not shares:
         return None
     scale = win_scale(shares)
@@ -253,7 +266,7 @@ def side_section(analysis: Analysis) -> Section | None:
             DrawnRow(
                 label(row["question"]).capitalize(),
                 "",
-                interval_of(row, scale, f"{row['question']}, left side"),
+                draw_share(row, scale, f"{row['question']}, left side"),
                 percent(row["estimate"]),
                 limits(row["low"], row["high"]),
                 (probability(row["q"]), f"{row['n']:,}", detectable_points(row)),
@@ -261,13 +274,13 @@ def side_section(analysis: Analysis) -> Section | None:
             )
             for row in shares
         ],
-        axis_of(scale),
+        draw_axis(scale),
         ("q", "n", "MDE"),
         judged=True,
         left="right side chosen more often",
         right="left side chosen more often",
     )
-    pairs = order_as_shown(analysis, rows_of(analysis.tables.sides, "win_rate_by_side"))
+    pairs = order_as_shown(analysis, get_rows(analysis.tables.sides, "win_rate_by_side"))
     table = PlainTable(
         "Win rates with equal weight for both sides",
         (
@@ -284,8 +297,8 @@ def side_section(analysis: Analysis) -> Section | None:
         [
             (
                 label(row["question"]),
-                name_of(row["model"]),
-                name_of(row["against"]),
+                format_name(row["model"]),
+                format_name(row["against"]),
                 percent(row["left_share"]),
                 percent(row["raw"]),
                 percent(row["estimate"]),

@@ -6,20 +6,20 @@ from typing import Any
 import polars as pl
 
 from evenhand.annotation.analysis.conduct import Analysis
-from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Section, axis_of, drawn
+from evenhand.annotation.analysis.sections import Drawing, DrawnRow, Part, Section, draw_axis, draw_interval
 from evenhand.annotation.analysis.wording import (
     CHI_SQUARE,
     DIFFERENCE,
     NOT_MEASURABLE,
     TWO_BY_TWO,
     Row,
+    format_difference,
+    format_name,
+    get_rows,
+    get_verdict,
     limits,
-    name_of,
     options_to_report,
     percent,
-    rows_of,
-    size_of,
-    verdict_of,
 )
 from evenhand.reports import Scale, known, label, number, probability, scale_over, smallest_effect
 from evenhand.studies import PlainTable
@@ -31,7 +31,7 @@ MOST_DIFFERENCES = 60
 
 def ratings_section(analysis: Analysis) -> Section | None:
     """Return the section on ratings: rates of each model, differences, and the chi-square test of ROBBIE's Table 16."""
-    rows = rows_of(analysis.tables.rates)
+    rows = get_rows(analysis.tables.rates)
     if not rows:
         return None
     parts: list[Part] = []
@@ -75,15 +75,15 @@ def _rates(analysis: Analysis, rows: Sequence[Row]) -> Iterator[Drawing]:
     scale = _scale(shown, factor)
     words = analysis.questions.get(question)
     yield Drawing(
-        f"{label(question).capitalize()}{_by(by, within)}{f': {words}' if words else ''}",
+        f"{label(question).capitalize()}{_describe_grouping(by, within)}{f': {words}' if words else ''}",
         (label(by), "weighted mean" if means else "weighted share, %", "weighted"),
         [_rate(row, scale, factor) for row in shown],
-        axis_of(scale),
+        draw_axis(scale),
         ("mean" if means else "share", "n", "skipped", "annotators", "items"),
     )
 
 
-def _by(by: str, within: str | None) -> str:
+def _describe_grouping(by: str, within: str | None) -> str:
     named = f", {label(within)}" if within is not None else ""
     return named if by == "model" else f"{named}, by {label(by)}"
 
@@ -99,12 +99,14 @@ def _rate(row: Row, scale: Scale, factor: float) -> DrawnRow:
     between = _limits(row)
     ends = (row[name] for name in ("estimate", "low", "high"))
     placed = (factor * end if end is not None and known(end) else None for end in ends)
-    option = "" if means else name_of(row["option"])
+    option = "" if means else format_name(row["option"])
     return DrawnRow(
-        name_of(row["level"]),
+        format_name(row["level"]),
         option,
-        drawn(
-            scale, *placed, described=f"{name_of(row['level'])} {option}: {value}, {between or 'no interval'}"
+        draw_interval(
+            scale,
+            *placed,
+            described=f"{format_name(row['level'])} {option}: {value}, {between or 'no interval'}",
         ),
         value,
         between,
@@ -132,7 +134,7 @@ def _differences(analysis: Analysis, place: tuple[str, str, str | None]) -> Iter
     wanted = options_to_report(analysis, question)
     rows = [
         row
-        for row in rows_of(analysis.tables.differences, DIFFERENCE)
+        for row in get_rows(analysis.tables.differences, DIFFERENCE)
         if _place(row) == place and row["option"] in wanted
     ]
     if not rows:
@@ -144,10 +146,10 @@ def _differences(analysis: Analysis, place: tuple[str, str, str | None]) -> Iter
     ends = [row[name] for row in rows for name in ("estimate", "low", "high")]
     scale = scale_over((factor * end for end in ends if end is not None and known(end)), include=[0.0])
     yield Drawing(
-        f"{label(question).capitalize()}{_by(by, within)}: differences{told}",
+        f"{label(question).capitalize()}{_describe_grouping(by, within)}: differences{told}",
         (label(by), "difference of means" if means else "difference, percentage points", "difference"),
         [_difference(row, scale, factor) for row in rows],
-        axis_of(scale),
+        draw_axis(scale),
         ("q", "n", "MDE"),
         judged=True,
     )
@@ -160,23 +162,24 @@ def _strength(row: Row) -> tuple[float, float]:
 
 
 def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
-    option = "" if row["option"] is None else f"“{name_of(row['option'])}” "
+    option = "" if row["option"] is None else f"“{format_name(row['option'])}” "
     value, low, high = (
-        "–" if row[end] is None or not known(row[end]) else size_of(row[end], row)
+        "–" if row[end] is None or not known(row[end]) else format_difference(row[end], row)
         for end in ("estimate", "low", "high")
     )
-    smallest = None if verdict_of(row) == NOT_MEASURABLE else row["minimum_detectable"]
+    smallest = None if get_verdict(row) == NOT_MEASURABLE else row["minimum_detectable"]
     ends = (row[name] for name in ("estimate", "low", "high"))
     placed = (factor * end if end is not None and known(end) else None for end in ends)
     return DrawnRow(
-        f"{name_of(row['level'])}",
-        f"{option}minus {name_of(row['against'])}",
-        drawn(
+        f"{format_name(row['level'])}",
+        f"{option}minus {format_name(row['against'])}",
+        draw_interval(
             scale,
             *placed,
-            described=f"{name_of(row['level'])} minus {name_of(row['against'])} {option}: {value}, {low} to {high}",
+            described=f"{format_name(row['level'])} minus {format_name(row['against'])} {option}: "
+            f"{value}, {low} to {high}",
             null=0.0,
-            verdict=verdict_of(row),
+            verdict=get_verdict(row),
         ),
         value,
         f"{low} to {high}" if low != "–" else "",
@@ -185,7 +188,7 @@ def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
             f"{row['n']:,}",
             smallest_effect(factor * smallest) if smallest is not None and known(smallest) else "–",
         ),
-        verdict_of(row),
+        get_verdict(row),
         note=_why(row),
     )
 
@@ -193,7 +196,7 @@ def _difference(row: Row, scale: Scale, factor: float) -> DrawnRow:
 def _table_16(analysis: Analysis) -> PlainTable | None:
     """Return the percentage of positive ratings, with models as rows and questions as columns, and 2 x 2 tests."""
     rates, tests = analysis.tables.rates, analysis.tables.differences
-    rows = [row for row in rows_of(rates) if row["by"] == "model" and row["option"] is not None]
+    rows = [row for row in get_rows(rates) if row["by"] == "model" and row["option"] is not None]
     questions = dict.fromkeys(row["question"] for row in rows)
     options = {question: option for question in questions if (option := _tested_option(analysis, question))}
     models = list(dict.fromkeys(row["level"] for row in rows))
@@ -205,18 +208,18 @@ def _table_16(analysis: Analysis) -> PlainTable | None:
         if row["option"] == options.get(row["question"])
     }
     body = [
-        [name_of(model), *(cells.get((question, model), "–") for question in options)] for model in models
+        [format_name(model), *(cells.get((question, model), "–") for question in options)] for model in models
     ]
     p_values: dict[tuple[str, str], dict[str, str]] = {}
-    for row in rows_of(tests, TWO_BY_TWO):
+    for row in get_rows(tests, TWO_BY_TWO):
         if row["by"] == "model" and row["option"] == options.get(row["question"]):
             p_values.setdefault((row["level"], row["against"]), {})[row["question"]] = probability(row["p"])
     for (level, against), told in p_values.items():
-        pair = f"p, {name_of(level)} against {name_of(against)}"
+        pair = f"p, {format_name(level)} against {format_name(against)}"
         body.append([pair, *(told.get(question, "–") for question in options)])
     whole = {
         row["question"]: row
-        for row in rows_of(tests, CHI_SQUARE)
+        for row in get_rows(tests, CHI_SQUARE)
         if row["by"] == "model" and row["level"] is None
     }
     body.append(
@@ -226,7 +229,7 @@ def _table_16(analysis: Analysis) -> PlainTable | None:
         "As ROBBIE’s Table 16: percentage of all ratings, and chi-square tests of two models",
         (
             ("model", "left"),
-            *((f"{label(question)}: {name_of(option)}", "right") for question, option in options.items()),
+            *((f"{label(question)}: {format_name(option)}", "right") for question, option in options.items()),
         ),
         body,
         (
@@ -275,15 +278,16 @@ def marks_section(analysis: Analysis) -> Section | None:
                 ("mark", "weighted share of conversations shown, %", "weighted"),
                 [
                     DrawnRow(
-                        name_of(row["option"]),
-                        name_of(row["model"]),
-                        drawn(
+                        format_name(row["option"]),
+                        format_name(row["model"]),
+                        draw_interval(
                             scale,
                             *(
                                 None if row[end] is None else 100 * row[end]
                                 for end in ("estimate", "low", "high")
                             ),
-                            described=f"{name_of(row['option'])}, {name_of(row['model'])}: {percent(row['estimate'])}",
+                            described=f"{format_name(row['option'])}, {format_name(row['model'])}: "
+                            f"{percent(row['estimate'])}",
                         ),
                         percent(row["estimate"]),
                         limits(row["low"], row["high"]),
@@ -292,7 +296,7 @@ def marks_section(analysis: Analysis) -> Section | None:
                     )
                     for row in rows
                 ],
-                axis_of(scale),
+                draw_axis(scale),
                 ("with the mark", "shown"),
             )
         )
@@ -323,7 +327,7 @@ def _by_turn(question: str, table: pl.DataFrame) -> PlainTable:
         f"{label(question).capitalize()}: by turn",
         (("mark", "left"), ("model", "left"), *((f"turn {turn + 1}", "right") for turn in turns)),
         [
-            [name_of(option), name_of(model), *(cells.get(turn, "0%") for turn in turns)]
+            [format_name(option), format_name(model), *(cells.get(turn, "0%") for turn in turns)]
             for (option, model), cells in rows.items()
         ],
     )

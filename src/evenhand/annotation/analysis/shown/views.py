@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evenhand.annotation.analysis.conduct import Analysis
 from evenhand.annotation.analysis.sections import Part, Section
-from evenhand.annotation.analysis.wording import Row, limits, name_of, published_cell, rows_of
+from evenhand.annotation.analysis.wording import Row, format_name, get_rows, limits, published_cell
 from evenhand.reports import known, label, number, probability, signed
 from evenhand.studies import PlainTable
 
@@ -18,13 +18,13 @@ def views_section(analysis: Analysis) -> Section | None:
     """Return the section on survey scores and their relation to judgements, as in Tables 12 and 15 of Smith & Williams
     2021.
     """
-    scores = rows_of(analysis.tables.scores)
+    scores = get_rows(analysis.tables.scores)
     if not scores:
         return None
     parts: list[Part] = []
     for scale in dict.fromkeys(row["scale"] for row in scores):
         parts.append(_scores(scale, [row for row in scores if row["scale"] == scale]))
-        views = [row for row in rows_of(analysis.tables.views) if row["scale"] == scale]
+        views = [row for row in get_rows(analysis.tables.views) if row["scale"] == scale]
         if views:
             parts += [_by_third(scale, views), _slopes(scale, views)]
         parts.append(_statements(scale, analysis))
@@ -85,8 +85,8 @@ def _by_third(scale: str, rows: Sequence[Row]) -> PlainTable:
         [
             [
                 label(key[0]),
-                name_of(key[1]),
-                name_of(key[2]),
+                format_name(key[1]),
+                format_name(key[2]),
                 *(published_cell(cells.get((*key, third))) or "–" for third in ("top", "bottom")),
                 *(
                     f"{cells[(*key, third)]['n']:,}" if (*key, third) in cells else "–"
@@ -115,8 +115,8 @@ def _slopes(scale: str, rows: Sequence[Row]) -> PlainTable:
         [
             [
                 label(row["question"]),
-                name_of(row["model"]),
-                name_of(row["against"]),
+                format_name(row["model"]),
+                format_name(row["against"]),
                 signed(100 * row["estimate"], 1) if known(row["estimate"]) else "–",
                 limits(row["low"], row["high"]),
                 probability(row["q"]),
@@ -131,7 +131,7 @@ def _slopes(scale: str, rows: Sequence[Row]) -> PlainTable:
 
 def _statements(scale: str, analysis: Analysis) -> PlainTable:
     texts = statement_texts(analysis)
-    rows = [row for row in rows_of(analysis.tables.statements) if row["scale"] == scale]
+    rows = [row for row in get_rows(analysis.tables.statements) if row["scale"] == scale]
     return PlainTable(
         f"Statements: {label(scale)}",
         (
@@ -156,12 +156,12 @@ def _statements(scale: str, analysis: Analysis) -> PlainTable:
 
 def statement_texts(analysis: Analysis) -> dict[str, str]:
     """Return the text of each statement by its name."""
-    from evenhand.annotation.analysis.surveying import survey_of
-    from evenhand.annotation.definition import Scale, statements_of
+    from evenhand.annotation.analysis.surveying import read_survey
+    from evenhand.annotation.definition import Scale, list_statements
 
     return {
         statement.id: statement.text
-        for block in survey_of(analysis.export.study)
+        for block in read_survey(analysis.export.study)
         if isinstance(block, Scale)
-        for statement in statements_of(block)
+        for statement in list_statements(block)
     }

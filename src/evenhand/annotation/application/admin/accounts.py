@@ -136,7 +136,7 @@ def check_login(store: Store, name: str, password: str, now: datetime) -> Login 
     known = len(name) <= LONGEST_NAME and not is_reserved(name)
     stored = administration.account(store, name) if known else None
     first, ends, hashed = _parts(stored)
-    right = _verified(hashed, password)
+    right = _is_password(hashed, password)
     if not right or (ends is not None and now >= ends):
         return None
     return Login(name, first)
@@ -161,7 +161,7 @@ def _hash(password: str) -> str:
         return _hasher.hash(_normal(password))
 
 
-def _verified(hashed: str, password: str) -> bool:
+def _is_password(hashed: str, password: str) -> bool:
     try:
         with _at_once:
             matches = _hasher.verify(hashed, _normal(password[: 4 * MAXIMUM]))

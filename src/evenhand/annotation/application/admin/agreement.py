@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.annotation.definition import Choice, FreeText, Likert, Marks, PairChoice, Question
-from evenhand.annotation.store import Counted
+from evenhand.annotation.store import CountedAnswer
 from evenhand.stats import Interval, MeasurementLevel, krippendorff_alpha, wilson_interval
 
 RESAMPLES = 500
@@ -52,12 +52,12 @@ class Live:
     """Number of answers to single questions; a vote is all answers of one annotator to one item."""
 
 
-def live(questions: Sequence[Question], votes: Sequence[Counted]) -> Live:
+def live(questions: Sequence[Question], votes: Sequence[CountedAnswer]) -> Live:
     """Return agreement and sides.
 
     questions: of the study. votes: included judgements of real items so far.
     """
-    by_question: dict[str, list[Counted]] = defaultdict(list)
+    by_question: dict[str, list[CountedAnswer]] = defaultdict(list)
     for vote in votes:
         by_question[vote.question].append(vote)
     return Live(
@@ -67,7 +67,7 @@ def live(questions: Sequence[Question], votes: Sequence[Counted]) -> Live:
     )
 
 
-def _agreement(question: Question, votes: Sequence[Counted]) -> Agreement:
+def _agreement(question: Question, votes: Sequence[CountedAnswer]) -> Agreement:
     if isinstance(question, FreeText):
         return Agreement(question.id, None, None, "free texts have no agreement")
     if isinstance(question, Marks):
@@ -100,7 +100,7 @@ def _scale(question: PairChoice | Choice | Likert) -> tuple[MeasurementLevel, Ca
     return "ordinal" if question.ordered else "nominal", places.__getitem__
 
 
-def _sides(question: str, votes: Sequence[Counted]) -> Sides:
+def _sides(question: str, votes: Sequence[CountedAnswer]) -> Sides:
     chosen = [vote for vote in votes if vote.answer in ("a", "b")]
     left = sum(vote.answer == vote.left for vote in chosen)
     if not chosen:

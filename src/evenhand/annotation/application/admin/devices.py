@@ -7,19 +7,19 @@ from datetime import UTC, datetime, timedelta
 from fastapi import Request, Response
 from itsdangerous import BadData, URLSafeSerializer
 
-from evenhand.annotation.application.context import Context, context_of
+from evenhand.annotation.application.context import Context, get_context
 
 KNOWN_FOR = timedelta(days=90)
 """Time after the last login for which a browser is known."""
 LONGEST = 500
 
 
-def device_of(request: Request, account: str) -> str | None:
+def find_device(request: Request, account: str) -> str | None:
     """Return the identifier of the browser if this account was logged in to in it, otherwise None."""
-    context = context_of(request)
+    context = get_context(request)
     cookie = request.cookies.get(_name(context), "")
     try:
-        whose, device, moment = _signed(context).loads(cookie[:LONGEST])
+        whose, device, moment = _make_serializer(context).loads(cookie[:LONGEST])
     except (BadData, ValueError, TypeError):
         return None
     known = whose == account and context.clock() - datetime.fromtimestamp(moment, UTC) < KNOWN_FOR
@@ -28,11 +28,11 @@ def device_of(request: Request, account: str) -> str | None:
 
 def remember_device(request: Request, response: Response, account: str) -> None:
     """Remember this browser from now on; a known one keeps its counter. The cookie alone gives no access."""
-    context = context_of(request)
-    device = device_of(request, account) or secrets.token_urlsafe(16)
+    context = get_context(request)
+    device = find_device(request, account) or secrets.token_urlsafe(16)
     response.set_cookie(
         _name(context),
-        str(_signed(context).dumps([account, device, int(context.clock().timestamp())])),
+        str(_make_serializer(context).dumps([account, device, int(context.clock().timestamp())])),
         max_age=int(KNOWN_FOR.total_seconds()),
         path="/",
         secure=context.address.secure,
@@ -41,7 +41,7 @@ def remember_device(request: Request, response: Response, account: str) -> None:
     )
 
 
-def _signed(context: Context) -> URLSafeSerializer:
+def _make_serializer(context: Context) -> URLSafeSerializer:
     return URLSafeSerializer(
         context.store.secret, salt="evenhand.admin.device", signer_kwargs={"digest_method": hashlib.sha256}
     )

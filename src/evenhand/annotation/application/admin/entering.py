@@ -12,18 +12,18 @@ from evenhand.annotation.application.admin.accounts import (
     must_choose,
     set_password,
 )
-from evenhand.annotation.application.admin.devices import device_of, remember_device
-from evenhand.annotation.application.admin.memory import memory_of
-from evenhand.annotation.application.admin.sessions import ACCOUNT, LOGIN, admin_of, log_in, log_out
-from evenhand.annotation.application.context import context_of
-from evenhand.annotation.application.protection import Form, Refused
+from evenhand.annotation.application.admin.devices import find_device, remember_device
+from evenhand.annotation.application.admin.memory import get_memory
+from evenhand.annotation.application.admin.sessions import ACCOUNT, LOGIN, find_admin_session, log_in, log_out
+from evenhand.annotation.application.context import get_context
+from evenhand.annotation.application.protection import Form, RequestRefused
 from evenhand.annotation.application.sessions import (
-    Session,
-    client_of,
-    form_of,
+    BrowserSession,
     form_token,
+    get_client,
+    get_visitor,
+    read_checked_form,
     single,
-    visitor_of,
 )
 from evenhand.annotation.store import administration
 from evenhand.schema import UsageError
@@ -33,14 +33,14 @@ WRONG = "The name or the password is wrong."
 
 def ask(request: Request) -> Response:
     """Return the login form."""
-    if admin_of(request) is not None:
+    if find_admin_session(request) is not None:
         return RedirectResponse("/admin", 303)
     return _login_page(request, None, 200)
 
 
 def enter(request: Request) -> Response:
     """Log an administrator in."""
-    form = form_of(request, visitor_of(request))
+    form = read_checked_form(request, get_visitor(request))
     name = single(form, "name")
     login = checked_login(request, name, single(form, "password"), "login")
     if login is None:
@@ -51,25 +51,25 @@ def enter(request: Request) -> Response:
     return response
 
 
-def leave(request: Request, session: Session) -> Response:
+def leave(request: Request, session: BrowserSession) -> Response:
     """End the session."""
-    form_of(request, session)
-    context = context_of(request)
+    read_checked_form(request, session)
+    context = get_context(request)
     administration.record(context.store, session.subject, "logged out", session.subject, context.clock())
     response = RedirectResponse(LOGIN, 303)
     log_out(request, response)
     return response
 
 
-def account(request: Request, session: Session) -> Response:
+def account(request: Request, session: BrowserSession) -> Response:
     """Return the form for a new password."""
     return _account_page(request, session, None, 200)
 
 
-def change_password(request: Request, session: Session) -> Response:
+def change_password(request: Request, session: BrowserSession) -> Response:
     """Change the password. Every session of the account ends, and this browser gets a new one."""
-    context = context_of(request)
-    form = form_of(request, session)
+    context = get_context(request)
+    form = read_checked_form(request, session)
     if checked_login(request, session.subject, single(form, "password"), "another password") is None:
         return _account_page(request, session, "The current password is wrong.", 403)
     chosen = single(form, "chosen")
@@ -89,14 +89,14 @@ def change_password(request: Request, session: Session) -> Response:
 def checked_login(request: Request, name: str, password: str, why: str) -> Login | None:
     """Check a name and password, and record the result in the audit log; return None if they do not match.
 
-    why: reason for requesting the password, for the log. Raises Refused (429) while further attempts must wait.
+    why: reason for requesting the password, for the log. Raises RequestRefused (429) while further attempts must wait.
     """
-    context = context_of(request)
-    slowing, now, client = memory_of(request).slowing, context.clock(), client_of(request)
-    device = device_of(request, name)
+    context = get_context(request)
+    slowing, now, client = get_memory(request).slowing, context.clock(), get_client(request)
+    device = find_device(request, name)
     wait = slowing.begin(name, client, now, device=device)
     if wait > 0:
-        raise Refused(
+        raise RequestRefused(
             429,
             "Too many wrong passwords",
             f"Please wait {ceil(wait)} seconds, then go back and try again. Each further wrong password increases "
@@ -107,20 +107,20 @@ def checked_login(request: Request, name: str, password: str, why: str) -> Login
     what = "password wrong" if login is None else "password right"
     administration.record(context.store, logged_name(context.store, name), what, why, now, client)
     if login is not None:
-        slowing.succeeded(name, client, device=device)
+        slowing.record_success(name, client, device=device)
     return login
 
 
-def confirmed(request: Request, session: Session, form: Form) -> None:
-    """Raise Refused unless the form contains the admin's password; called before data are deleted."""
+def check_password(request: Request, session: BrowserSession, form: Form) -> None:
+    """Raise RequestRefused unless the form contains the admin's password; called before data are deleted."""
     if checked_login(request, session.subject, single(form, "password"), "deletion") is None:
-        raise Refused(403, "Wrong password", "Nothing was changed. Go back and try again.")
+        raise RequestRefused(403, "Wrong password", "Nothing was changed. Go back and try again.")
 
 
 def _login_page(request: Request, wrong: str | None, status: int) -> Response:
     cookies = Response()
-    visitor = visitor_of(request, cookies)
-    page = context_of(request).page(
+    visitor = get_visitor(request, cookies)
+    page = get_context(request).page(
         "admin_login.html.j2", status=status, form_token=form_token(request, visitor), wrong=wrong
     )
     for cookie in cookies.headers.getlist("set-cookie"):
@@ -128,8 +128,8 @@ def _login_page(request: Request, wrong: str | None, status: int) -> Response:
     return page
 
 
-def _account_page(request: Request, session: Session, wrong: str | None, status: int) -> Response:
-    context = context_of(request)
+def _account_page(request: Request, session: BrowserSession, wrong: str | None, status: int) -> Response:
+    context = get_context(request)
     return context.page(
         "admin_account.html.j2",
         status=status,

@@ -15,7 +15,7 @@ REST = 30.0
 log = logging.getLogger("evenhand.annotation")
 
 
-class Kept(Generic[T]):
+class CachedResult(Generic[T]):
     """The last result of a function and its age; only one thread at a time calls the function."""
 
     def __init__(

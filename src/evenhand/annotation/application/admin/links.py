@@ -6,10 +6,10 @@ from datetime import timedelta
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from evenhand.annotation.application.admin.showing import admin_page, asked_part, part_of
-from evenhand.annotation.application.context import context_of
+from evenhand.annotation.application.admin.showing import admin_page, asked_part, make_list_page
+from evenhand.annotation.application.context import get_context
 from evenhand.annotation.application.protection import Form
-from evenhand.annotation.application.sessions import Session, form_of, single
+from evenhand.annotation.application.sessions import BrowserSession, read_checked_form, single
 from evenhand.annotation.store import administration, people
 
 EACH = 50
@@ -21,18 +21,18 @@ MOST_TYPED = 2_000
 """Maximum number of characters of invalid input that is shown again."""
 
 
-def links(request: Request, session: Session) -> Response:
+def links(request: Request, session: BrowserSession) -> Response:
     """Return the page with all links, newest first."""
     return _page(request, session, asked_part(request), OFFERED, None, 200)
 
 
-def make(request: Request, session: Session) -> Response:
+def make(request: Request, session: BrowserSession) -> Response:
     """Create links."""
-    context = context_of(request)
-    form = form_of(request, session)
-    number = _whole(form, "number", 1, MOST_MADE)
-    uses = _whole(form, "uses", 0, MOST_USES)
-    days = _whole(form, "days", 0, MOST_DAYS) if single(form, "days").strip() else 0
+    context = get_context(request)
+    form = read_checked_form(request, session)
+    number = _parse_integer(form, "number", 1, MOST_MADE)
+    uses = _parse_integer(form, "uses", 0, MOST_USES)
+    days = _parse_integer(form, "days", 0, MOST_DAYS) if single(form, "days").strip() else 0
     note = single(form, "note").strip()
     if number is None or uses is None or days is None or len(note) > LONGEST_NOTE:
         wrong = (
@@ -48,10 +48,10 @@ def make(request: Request, session: Session) -> Response:
     return RedirectResponse("/admin/links", 303)
 
 
-def revoke(request: Request, session: Session) -> Response:
+def revoke(request: Request, session: BrowserSession) -> Response:
     """Revoke a link: it no longer gives access."""
-    context = context_of(request)
-    invite = single(form_of(request, session), "invite")
+    context = get_context(request)
+    invite = single(read_checked_form(request, session), "invite")
     people.revoke(context.store, invite)
     administration.record(context.store, session.subject, "invite revoked", invite[:100], context.clock())
     return RedirectResponse("/admin/links", 303)
@@ -59,13 +59,13 @@ def revoke(request: Request, session: Session) -> Response:
 
 def _page(
     request: Request,
-    session: Session,
+    session: BrowserSession,
     number: int,
     typed: Mapping[str, str],
     wrong: str | None,
     status: int,
 ) -> Response:
-    context = context_of(request)
+    context = get_context(request)
     made = people.invites(context.store)[::-1]
     shown = made[(number - 1) * EACH : number * EACH]
     origin = context.address.origin
@@ -79,11 +79,11 @@ def _page(
         now=context.clock(),
         total=len(made),
         links=[(one, f"{origin}/i/{context.signatures.invite_token(one.id)}") for one in shown],
-        part=part_of("/admin/links", number, each=EACH, total=len(made)),
+        part=make_list_page("/admin/links", number, each=EACH, total=len(made)),
     )
 
 
-def _whole(form: Form, name: str, low: int, high: int) -> int | None:
+def _parse_integer(form: Form, name: str, low: int, high: int) -> int | None:
     text = single(form, name).strip()
     if not (text.isascii() and text.isdecimal() and len(text) <= 6):
         return None

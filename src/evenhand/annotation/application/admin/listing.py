@@ -11,11 +11,11 @@ from evenhand.annotation.application.admin.showing import (
     admin_page,
     asked_part,
     asked_text,
-    part_of,
+    make_list_page,
 )
-from evenhand.annotation.application.context import context_of
-from evenhand.annotation.application.protection import Form, Refused
-from evenhand.annotation.application.sessions import Session, form_of, single
+from evenhand.annotation.application.context import get_context
+from evenhand.annotation.application.protection import Form, RequestRefused
+from evenhand.annotation.application.sessions import BrowserSession, read_checked_form, single
 from evenhand.annotation.store import Store, administration, people
 
 EACH = 50
@@ -25,13 +25,13 @@ MOST = 1_000
 LISTED = 8
 
 
-def everybody(request: Request, session: Session) -> Response:
+def everybody(request: Request, session: BrowserSession) -> Response:
     """Return one page of annotators, latest arrivals first, filtered by state, pseudonym, code or note."""
     number, search, state = asked_part(request), asked_text(request, "search"), asked_text(request, "state")
     if state not in STATES:
         state = ""
     total, rows = administration.persons(
-        context_of(request).store, offset=(number - 1) * EACH, limit=EACH, state=state or None, search=search
+        get_context(request).store, offset=(number - 1) * EACH, limit=EACH, state=state or None, search=search
     )
     return admin_page(
         request,
@@ -42,24 +42,26 @@ def everybody(request: Request, session: Session) -> Response:
         search=search,
         state=state,
         states=STATES,
-        part=part_of("/admin/people", number, each=EACH, total=total, search=search, state=state),
+        part=make_list_page("/admin/people", number, each=EACH, total=total, search=search, state=state),
     )
 
 
-def review_several(request: Request, session: Session) -> Response:
+def review_several(request: Request, session: BrowserSession) -> Response:
     """Accept or reject the work of several annotators, or undo that; none of them if one does not exist."""
-    context = context_of(request)
-    form = form_of(request, session)
+    context = get_context(request)
+    form = read_checked_form(request, session)
     decision, note = single(form, "decision"), single(form, "note").strip()
     if decision not in DECISIONS:
-        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+        raise RequestRefused(
+            400, "This form is not complete", "Please go back, reload the page and try again."
+        )
     if len(note) > LONGEST_NOTE:
-        raise Refused(
+        raise RequestRefused(
             422, "This note is too long", f"Nothing was changed. {LONGEST_NOTE:,} characters at most."
         )
     chosen = _meant(context.store, form)
     if not chosen:
-        raise Refused(
+        raise RequestRefused(
             422,
             "Nobody was selected",
             "Nothing was changed. Select people in the list, or enter their names.",
@@ -73,17 +75,19 @@ def review_several(request: Request, session: Session) -> Response:
 def _meant(store: Store, form: Form) -> Sequence[str]:
     whom = single(form, "whom")
     if whom == "ticked":
-        return _known(store, list(form.get("person", ())))
+        return _check_names(store, list(form.get("person", ())))
     if whom == "named":
-        return _known(store, single(form, "names").split())
+        return _check_names(store, single(form, "names").split())
     search = single(form, "search").strip()[:LONGEST_SEARCH] if whom == "found" else ""
     state = single(form, "state") if whom == "found" else ""
     if whom != "found" or state not in ("", *STATES):
-        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+        raise RequestRefused(
+            400, "This form is not complete", "Please go back, reload the page and try again."
+        )
     total, rows = administration.persons(store, limit=MOST, state=state or None, search=search)
     _refuse_too_many(total)
     if single(form, "total") != str(total):  # an annotator arrived or withdrew meanwhile
-        raise Refused(
+        raise RequestRefused(
             409,
             "The list has changed",
             "Nothing was changed. Check the list, then apply the change to all of it again.",
@@ -91,12 +95,12 @@ def _meant(store: Store, form: Form) -> Sequence[str]:
     return [row.person for row in rows]
 
 
-def _known(store: Store, names: Sequence[str]) -> Sequence[str]:
+def _check_names(store: Store, names: Sequence[str]) -> Sequence[str]:
     _refuse_too_many(len(names))
-    found = people.named(store, names)
+    found = people.find_pseudonyms(store, names)
     if absent := [name for name in names if name not in found]:
         more = f" and {len(absent) - LISTED:,} more" if len(absent) > LISTED else ""
-        raise Refused(
+        raise RequestRefused(
             422,
             "Some annotators are not in this study",
             f"Nothing was changed. Unknown names: {', '.join(name[:100] for name in absent[:LISTED])}{more}.",
@@ -106,7 +110,7 @@ def _known(store: Store, names: Sequence[str]) -> Sequence[str]:
 
 def _refuse_too_many(number: int) -> None:
     if number > MOST:
-        raise Refused(
+        raise RequestRefused(
             422,
             "Too many people",
             f"Nothing was changed. Select at most {MOST:,} people at once, not {number:,}.",

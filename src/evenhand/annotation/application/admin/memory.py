@@ -8,10 +8,10 @@ from functools import cached_property
 from fastapi import Request
 
 from evenhand.annotation.application.admin.agreement import Live, live
-from evenhand.annotation.application.admin.kept import Kept
+from evenhand.annotation.application.admin.kept import CachedResult
 from evenhand.annotation.application.admin.slowing import Slowing
 from evenhand.annotation.definition import Item
-from evenhand.annotation.store import Progress, Store, administration, counted
+from evenhand.annotation.store import Progress, Store, administration, list_counted_answers
 
 FRESH = 10.0
 """Seconds for which agreement is cached before it is recomputed."""
@@ -22,17 +22,17 @@ class Memory:
     """Data that one application keeps in memory while it runs."""
 
     store: Store
-    live: Kept[Live]
-    progress: Kept[Progress]
+    live: CachedResult[Live]
+    progress: CachedResult[Progress]
     slowing: Slowing = field(default_factory=Slowing)
 
     @classmethod
-    def of(cls, store: Store, clock: Callable[[], datetime]) -> "Memory":
+    def create(cls, store: Store, clock: Callable[[], datetime]) -> "Memory":
         """Return the memory of a new application."""
         return cls(
             store,
-            Kept(lambda: live(store.study.questions, counted(store)), fresh=FRESH),
-            Kept(lambda: administration.progress(store, clock())),
+            CachedResult(lambda: live(store.study.questions, list_counted_answers(store)), fresh=FRESH),
+            CachedResult(lambda: administration.progress(store, clock())),
         )
 
     @cached_property
@@ -43,7 +43,7 @@ class Memory:
         return {item.id: item for item in (*study.items, *study.hidden.gold, *practice)}
 
 
-def memory_of(request: Request) -> Memory:
+def get_memory(request: Request) -> Memory:
     """Return the memory of the application that handles a request."""
     memory = request.app.state.admin
     assert isinstance(memory, Memory)

@@ -8,12 +8,12 @@ import polars as pl
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from evenhand.annotation.application.admin.entering import confirmed
-from evenhand.annotation.application.admin.memory import memory_of
-from evenhand.annotation.application.admin.showing import admin_page, asked_part, part_of
-from evenhand.annotation.application.context import context_of
-from evenhand.annotation.application.protection import Form, Refused
-from evenhand.annotation.application.sessions import Session, form_of, single
+from evenhand.annotation.application.admin.entering import check_password
+from evenhand.annotation.application.admin.memory import get_memory
+from evenhand.annotation.application.admin.showing import admin_page, asked_part, make_list_page
+from evenhand.annotation.application.context import get_context
+from evenhand.annotation.application.protection import Form, RequestRefused
+from evenhand.annotation.application.sessions import BrowserSession, read_checked_form, single
 from evenhand.annotation.definition import Choice, Conversation, Item, Marks, PairChoice, Question
 from evenhand.annotation.quality import broken_rules
 from evenhand.annotation.store import PersonRow, Review, administration, sittings
@@ -26,7 +26,7 @@ DECISIONS: Mapping[str, Review | None] = {"accept": "accepted", "reject": "rejec
 
 
 @dataclass(frozen=True)
-class Said:
+class AnswerText:
     """One answer as text."""
 
     asked: str
@@ -46,7 +46,7 @@ class Showing:
     left: str | None
     seconds: float | None
     answered: Any
-    answers: tuple[Said, ...]
+    answers: tuple[AnswerText, ...]
 
     @property
     def sides(self) -> tuple[tuple[str, Conversation], ...]:
@@ -57,14 +57,14 @@ class Showing:
         return tuple(zip(("Left", "Right"), pair, strict=True))
 
 
-def person(request: Request, session: Session) -> Response:
+def person(request: Request, session: BrowserSession) -> Response:
     """Return the page of one annotator."""
-    context = context_of(request)
-    who = _known(request)
+    context = get_context(request)
+    who = _find_person(request)
     rows = list(administration.votes(context.store, person=who.person))
     frame = pl.DataFrame(rows, schema=dict(VOTES))
     questions = {question.id: question for question in context.store.study.questions}
-    showings = _showings(rows, memory_of(request).items, questions)
+    showings = _showings(rows, get_memory(request).items, questions)
     number = asked_part(request)
     return admin_page(
         request,
@@ -75,19 +75,21 @@ def person(request: Request, session: Session) -> Response:
         total=len(showings),
         showings=showings[(number - 1) * EACH : number * EACH],
         first=(number - 1) * EACH + 1,
-        part=part_of(f"/admin/people/{who.person}", number, each=EACH, total=len(showings)),
+        part=make_list_page(f"/admin/people/{who.person}", number, each=EACH, total=len(showings)),
     )
 
 
-def review(request: Request, session: Session) -> Response:
+def review(request: Request, session: BrowserSession) -> Response:
     """Accept or reject an annotator's work, or undo that."""
-    context = context_of(request)
-    who, form = _known(request), form_of(request, session)
+    context = get_context(request)
+    who, form = _find_person(request), read_checked_form(request, session)
     decision, note = single(form, "decision"), single(form, "note").strip()
     if decision not in DECISIONS:
-        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+        raise RequestRefused(
+            400, "This form is not complete", "Please go back, reload the page and try again."
+        )
     if len(note) > LONGEST_NOTE:
-        raise Refused(
+        raise RequestRefused(
             422, "This note is too long", f"Nothing was changed. {LONGEST_NOTE:,} characters at most."
         )
     administration.review(
@@ -96,31 +98,31 @@ def review(request: Request, session: Session) -> Response:
     return _back(who)
 
 
-def block(request: Request, session: Session) -> Response:
+def block(request: Request, session: BrowserSession) -> Response:
     """Block an annotator, or unblock them."""
-    context = context_of(request)
-    who, form = _known(request), form_of(request, session)
+    context = get_context(request)
+    who, form = _find_person(request), read_checked_form(request, session)
     blocked = _yes_or_no(form, "blocked")
     administration.block(context.store, who.person, blocked, session.subject, context.clock())
     return _back(who)
 
 
-def withdraw(request: Request, session: Session) -> Response:
+def withdraw(request: Request, session: BrowserSession) -> Response:
     """Delete an annotator with all judgements, after confirmation by password."""
-    context = context_of(request)
-    who, form = _known(request), form_of(request, session)
-    confirmed(request, session, form)
+    context = get_context(request)
+    who, form = _find_person(request), read_checked_form(request, session)
+    check_password(request, session, form)
     sittings.withdraw(context.store, who.person, context.clock(), actor=session.subject)
     return RedirectResponse("/admin/people", 303)
 
 
-def _known(request: Request) -> PersonRow:
+def _find_person(request: Request) -> PersonRow:
     name = str(request.path_params["person"])[:100]
-    _, rows = administration.persons(context_of(request).store, search=name, limit=50)
+    _, rows = administration.persons(get_context(request).store, search=name, limit=50)
     for row in rows:
         if row.person == name:
             return row
-    raise Refused(
+    raise RequestRefused(
         404, "There is no participant with this name", "If they withdrew, all their data was deleted."
     )
 
@@ -132,7 +134,9 @@ def _back(who: PersonRow) -> Response:
 def _yes_or_no(form: Form, name: str) -> bool:
     said = single(form, name)
     if said not in ("yes", "no"):
-        raise Refused(400, "This form is not complete", "Please go back, reload the page and try again.")
+        raise RequestRefused(
+            400, "This form is not complete", "Please go back, reload the page and try again."
+        )
     return said == "yes"
 
 
@@ -150,7 +154,8 @@ def _showings(
             first["seconds"],
             first["answered_at"],
             tuple(
-                _said(row, questions.get(row["question"]), items.get(first["item"] or "")) for row in answers
+                _describe_answer(row, questions.get(row["question"]), items.get(first["item"] or ""))
+                for row in answers
             ),
         )
         for answers in found.values()
@@ -158,8 +163,8 @@ def _showings(
     ]
 
 
-def _said(row: Mapping[str, Any], question: Question | None, item: Item | None) -> Said:
-    return Said(
+def _describe_answer(row: Mapping[str, Any], question: Question | None, item: Item | None) -> AnswerText:
+    return AnswerText(
         row["question"] if question is None else question.text,
         row["turn"],
         "(left out)"

@@ -9,12 +9,12 @@ from fastapi.responses import RedirectResponse
 from itsdangerous import Signer
 
 from evenhand.annotation.application.admin.accounts import must_choose
-from evenhand.annotation.application.context import Context, context_of
-from evenhand.annotation.application.protection import Refused
+from evenhand.annotation.application.context import Context, get_context
+from evenhand.annotation.application.protection import RequestRefused
 from evenhand.annotation.application.sessions import (
-    Session,
+    BrowserSession,
     end_session,
-    session_of,
+    find_session,
     start_session,
 )
 
@@ -25,19 +25,21 @@ IDLE = timedelta(minutes=30)
 STAMPED_ANEW = timedelta(minutes=1)
 LOGIN, ACCOUNT, LOGOUT = "/admin/login", "/admin/account", "/admin/logout"
 
-Endpoint = Callable[[Request, Session], Response]
+Endpoint = Callable[[Request, BrowserSession], Response]
 """Function that handles a request to an admin page or action; path parameters are in the request."""
 
 
 def private(endpoint: Endpoint) -> Callable[[Request], Response]:
     """Restrict an endpoint to admins with a session; without a chosen password, only few pages are available."""
 
-    def answered(request: Request) -> Response:
-        context = context_of(request)
-        session = admin_of(request)
+    def respond(request: Request) -> Response:
+        context = get_context(request)
+        session = find_admin_session(request)
         if session is None:
             if request.method != "GET":
-                raise Refused(403, "You are not logged in", "Nothing was changed. Log in, and try again.")
+                raise RequestRefused(
+                    403, "You are not logged in", "Nothing was changed. Log in, and try again."
+                )
             return RedirectResponse(LOGIN, 303)
         own = request.url.path in (ACCOUNT, LOGOUT)
         if not own and must_choose(context.store, session.subject):
@@ -47,16 +49,16 @@ def private(endpoint: Endpoint) -> Callable[[Request], Response]:
             _stamp_if_old(request, response, session)
         return response
 
-    return answered
+    return respond
 
 
-def admin_of(request: Request) -> Session | None:
+def find_admin_session(request: Request) -> BrowserSession | None:
     """Return the session of the administrator who sent a request; a session that was idle for too long is ended."""
-    context = context_of(request)
-    session = session_of(request, "admin")
+    context = get_context(request)
+    session = find_session(request, "admin")
     if session is None:
         return None
-    seen = _seen(request, session)
+    seen = _read_last_use(request, session)
     if seen is None or context.clock() - seen > IDLE:
         end_session(request, Response(), "admin")
         return None
@@ -66,22 +68,22 @@ def admin_of(request: Request) -> Session | None:
 def log_in(request: Request, response: Response, name: str) -> None:
     """Start a new session after a correct password, and end the session that the browser had."""
     token = start_session(request, response, "admin", name, LASTS)
-    _stamp(context_of(request), response, token)
+    _stamp(get_context(request), response, token)
 
 
 def log_out(request: Request, response: Response) -> None:
     """End the session, here and in the browser."""
     end_session(request, response, "admin")
-    context = context_of(request)
+    context = get_context(request)
     response.delete_cookie(
         _name(context), path="/", secure=context.address.secure, httponly=True, samesite="lax"
     )
 
 
-def _seen(request: Request, session: Session) -> datetime | None:
+def _read_last_use(request: Request, session: BrowserSession) -> datetime | None:
     """Return when the session was last used, from its signed timestamp; None if that is from another session."""
-    moment, _, signature = request.cookies.get(_name(context_of(request)), "").partition(".")
-    signer = _signer(context_of(request))
+    moment, _, signature = request.cookies.get(_name(get_context(request)), "").partition(".")
+    signer = _signer(get_context(request))
     if not moment.isdecimal() or len(moment) > 12 or not moment.isascii():
         return None
     if not signer.verify_signature(f"{session.token}.{moment}", signature):
@@ -89,9 +91,9 @@ def _seen(request: Request, session: Session) -> datetime | None:
     return datetime.fromtimestamp(int(moment), UTC)
 
 
-def _stamp_if_old(request: Request, response: Response, session: Session) -> None:
-    context = context_of(request)
-    seen = _seen(request, session)
+def _stamp_if_old(request: Request, response: Response, session: BrowserSession) -> None:
+    context = get_context(request)
+    seen = _read_last_use(request, session)
     if seen is None or context.clock() - seen > STAMPED_ANEW:
         _stamp(context, response, session.token)
 

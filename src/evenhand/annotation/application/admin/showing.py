@@ -7,15 +7,15 @@ from urllib.parse import urlencode
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from evenhand.annotation.application.context import context_of
-from evenhand.annotation.application.sessions import Session, form_token
+from evenhand.annotation.application.context import get_context
+from evenhand.annotation.application.sessions import BrowserSession, form_token
 
 LONGEST_NUMBER = 7
 LONGEST_SEARCH = 200
 
 
 @dataclass(frozen=True)
-class Part:
+class ListPage:
     """The shown page of a long list, and links to the others."""
 
     number: int
@@ -27,10 +27,10 @@ class Part:
 
 
 def admin_page(
-    request: Request, session: Session, template: str, *, status: int = 200, **values: Any
+    request: Request, session: BrowserSession, template: str, *, status: int = 200, **values: Any
 ) -> HTMLResponse:
     """Return a page for an administrator with a session."""
-    return context_of(request).page(
+    return get_context(request).page(
         template, status=status, form_token=form_token(request, session), admin=session.subject, **values
     )
 
@@ -47,15 +47,15 @@ def asked_text(request: Request, name: str) -> str:
     return request.query_params.get(name, "").strip()[:LONGEST_SEARCH]
 
 
-def part_of(
+def make_list_page(
     path: str, number: int, *, each: int, total: int | None = None, more: bool = False, **kept: str
-) -> Part:
+) -> ListPage:
     """Return a page of a list, with links to the previous and next ones.
 
     each: entries per page. total: total number of entries. more: whether there are further entries, if they are not
     counted. kept: further query parameters.
 
-    >>> part_of("/admin/log", 2, each=100, total=250, word="a&b").after
+    >>> make_list_page("/admin/log", 2, each=100, total=250, word="a&b").after
     '/admin/log?word=a%26b&page=3'
     """
     last = None if total is None else max(1, -(-total // each))
@@ -64,6 +64,6 @@ def part_of(
     def address(to: int) -> str:
         return f"{path}?{urlencode({**{name: text for name, text in kept.items() if text}, 'page': to})}"
 
-    return Part(
+    return ListPage(
         number, last, address(number - 1) if number > 1 else None, address(number + 1) if goes_on else None
     )

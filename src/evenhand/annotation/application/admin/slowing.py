@@ -69,7 +69,7 @@ class Slowing:
             if (wait := self._wait("network", network, now)) > 0:
                 return wait
             if (wait := self._wait("account", account, now)) > 0:
-                if not (self._is_clean(network, now) and self._reserved(account, now)):
+                if not (self._is_clean(network, now) and self._use_reserve(account, now)):
                     return wait
             else:
                 self._count("account", account, now)
@@ -77,49 +77,49 @@ class Slowing:
             self._count("neighbourhood", neighbourhood(network), now)
         return 0.0
 
-    def succeeded(self, account: str, network: str, *, device: str | None = None) -> None:
+    def record_success(self, account: str, network: str, *, device: str | None = None) -> None:
         """Reset the waits of the browser or network after a correct password; the account's counter
         is reduced by one.
         """
         with self._lock:
             if device is not None:
-                self._of("device").pop(device, None)
+                self._get_counters("device").pop(device, None)
                 return
-            self._of("network").pop(network[:100], None)
+            self._get_counters("network").pop(network[:100], None)
             for kind, key in (("account", account[:100]), ("neighbourhood", neighbourhood(network[:100]))):
-                if (found := self._of(kind).get(key)) is not None:
+                if (found := self._get_counters(kind).get(key)) is not None:
                     found.count -= 1
 
-    def _of(self, kind: str) -> OrderedDict[str, Failures]:
+    def _get_counters(self, kind: str) -> OrderedDict[str, Failures]:
         return self._failures.setdefault(kind, OrderedDict())
 
-    def _found(self, kind: str, key: str, now: datetime) -> Failures | None:
-        found = self._of(kind).get(key)
+    def _find_failures(self, kind: str, key: str, now: datetime) -> Failures | None:
+        found = self._get_counters(kind).get(key)
         if found is None or now - found.last > FORGOTTEN:
             return None
         found.last = min(found.last, now)  # clocks are set back
         return found
 
     def _wait(self, kind: str, key: str, now: datetime) -> float:
-        found = self._found(kind, key, now)
+        found = self._find_failures(kind, key, now)
         if found is None or found.count < FREE:
             return 0.0
         wait = min(2.0 ** min(found.count - FREE, 20), LONGEST[kind])
         return max(0.0, wait - (now - found.last).total_seconds())
 
     def _count(self, kind: str, key: str, now: datetime) -> None:
-        before = self._found(kind, key, now)
-        counts = self._of(kind)
+        before = self._find_failures(kind, key, now)
+        counts = self._get_counters(kind)
         counts.pop(key, None)  # keep the order of the last failures
         counts[key] = Failures(1 if before is None else before.count + 1, now)
         while len(counts) > MOST_REMEMBERED:
             counts.popitem(last=False)
 
     def _is_clean(self, network: str, now: datetime) -> bool:
-        found = self._found("neighbourhood", neighbourhood(network), now)
+        found = self._find_failures("neighbourhood", neighbourhood(network), now)
         return found is None or found.count < CLEAN
 
-    def _reserved(self, account: str, now: datetime) -> bool:
+    def _use_reserve(self, account: str, now: datetime) -> bool:
         """Use one attempt of the account's reserve, and return whether there was one."""
         reserve = self._reserves.pop(account, None) or Reserve(RESERVE, now)
         gained = max(0.0, (now - reserve.since).total_seconds()) * REFILL / 3600

@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from evenhand.annotation.application.context import context_of
-from evenhand.annotation.application.protection import Refused
+from evenhand.annotation.application.context import get_context
+from evenhand.annotation.application.protection import RequestRefused
 from evenhand.annotation.application.sessions import (
-    client_of,
-    form_of,
+    count_attempt,
+    find_returning_person,
+    find_session,
     form_token,
+    get_client,
+    get_visitor,
     keep_place,
-    returning_of,
-    session_of,
+    read_checked_form,
     single,
     spent,
     start_session,
-    visitor_of,
-    within,
 )
 from evenhand.annotation.store import InviteRefused, people
 
@@ -38,22 +38,22 @@ NOT_VALID = (
 
 def knock(request: Request, token: str) -> Response:
     """Return the page behind a link."""
-    context = context_of(request)
+    context = get_context(request)
     invite = _invite(request, token)
     if request.query_params.get("assignmentId") == PREVIEW:
-        raise Refused(200, "This is a preview", "Accept the task first; then this page lets you in.")
+        raise RequestRefused(200, "This is a preview", "Accept the task first; then this page lets you in.")
     external = _external({name: request.query_params.getlist(name) for name in EXTERNAL})
     page = Response()
-    visitor = visitor_of(request, page)
-    session = session_of(request, "person")
+    visitor = get_visitor(request, page)
+    session = find_session(request, "person")
     here = session.subject if session else None
-    returning = None if external else returning_of(request)
+    returning = None if external else find_returning_person(request)
     try:
-        door = people.look(context.store, invite, context.clock(), external=_called(external))
+        door = people.look(context.store, invite, context.clock(), external=_find_external_name(external))
     except InviteRefused:
         if here is None and returning is None:
             spent(request, invite)
-            raise Refused(403, *NOT_VALID) from None
+            raise RequestRefused(403, *NOT_VALID) from None
         door = None  # a person who started in this browser can continue, even if the link is no longer valid
     shown = context.page(
         "arrive.html.j2",
@@ -72,29 +72,29 @@ def knock(request: Request, token: str) -> Response:
 
 def arrive(request: Request, token: str) -> Response:
     """Admit the person."""
-    context = context_of(request)
-    visitor = visitor_of(request)
-    form = form_of(request, visitor)
+    context = get_context(request)
+    visitor = get_visitor(request)
+    form = read_checked_form(request, visitor)
     invite = _invite(request, token)
     spent(request, invite, counts=False)
-    within(request, "arrivals")
+    count_attempt(request, "arrivals")
     external = _external(form)
-    session = session_of(request, "person")
-    begun = session is not None and people.came_by(context.store, session.subject, invite)
+    session = find_session(request, "person")
+    begun = session is not None and people.has_used_invite(context.store, session.subject, invite)
     if begun and not external and "another" not in form:
         # the page was opened before another person started in this browser
         return RedirectResponse("/study", 303)
     # without an external name, the page identifies the person, so that a double click admits only one; the visitor's
     # cookie is not sufficient, because somebody else could have set it, and both would be the same person
-    page = f"browser:{invite}:{visitor}:{single(form, 'page')}:{client_of(request)}"
-    called = _called(external)
+    page = f"browser:{invite}:{visitor}:{single(form, 'page')}:{get_client(request)}"
+    called = _find_external_name(external)
     try:
-        person, shared = _let_in(
+        person, shared = _admit(
             request, invite, called or page, by_name=called is not None, anew="another" in form
         )
     except InviteRefused:
         spent(request, invite)
-        raise Refused(403, *NOT_VALID) from None
+        raise RequestRefused(403, *NOT_VALID) from None
     response = RedirectResponse("/study", 303)
     start_session(request, response, "person", person)
     if shared:
@@ -102,10 +102,10 @@ def arrive(request: Request, token: str) -> Response:
     return response
 
 
-def _let_in(request: Request, invite: str, external: str, *, by_name: bool, anew: bool) -> tuple[str, bool]:
+def _admit(request: Request, invite: str, external: str, *, by_name: bool, anew: bool) -> tuple[str, bool]:
     """Return the person, and whether only this browser can recognise them (a shared link without an external name)."""
-    context = context_of(request)
-    returning = None if by_name or anew else returning_of(request)
+    context = get_context(request)
+    returning = None if by_name or anew else find_returning_person(request)
     try:
         personal = people.look(context.store, invite, context.clock(), external=external).personal
     except InviteRefused:
@@ -118,18 +118,18 @@ def _let_in(request: Request, invite: str, external: str, *, by_name: bool, anew
     return person, not (personal or by_name)
 
 
-def _called(external: Mapping[str, str]) -> str | None:
+def _find_external_name(external: Mapping[str, str]) -> str | None:
     """Return the name of the person at a recruiting service; None without one."""
     return next((f"{EXTERNAL[name]}:{value}" for name, value in external.items()), None)
 
 
 def _external(given: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the external name of a person, if there is one. Raise Refused for an invalid one; it is
+    """Return the external name of a person, if there is one. Raise RequestRefused for an invalid one; it is
     never shortened.
     """
     found = [(name, value) for name in EXTERNAL for value in given.get(name, ())]
     if len(found) > 1 or not all(NAME.fullmatch(value) for _, value in found):
-        raise Refused(
+        raise RequestRefused(
             400,
             "This link is incomplete",
             f"After {found[0][0]}=, the link must contain the ID that your platform gave you: up to 200 letters "
@@ -141,8 +141,8 @@ def _external(given: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def _invite(request: Request, token: str) -> str:
     """Return the invite of a link; only links without a valid signature count as guesses."""
-    invite = context_of(request).signatures.invite(token)
+    invite = get_context(request).signatures.invite(token)
     if invite is None:
-        within(request, "wrong_invites")
-        raise Refused(403, *NOT_VALID)
+        count_attempt(request, "wrong_invites")
+        raise RequestRefused(403, *NOT_VALID)
     return invite

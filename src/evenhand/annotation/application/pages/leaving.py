@@ -3,16 +3,16 @@
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from evenhand.annotation.application.context import context_of
-from evenhand.annotation.application.pages.present import person_of
+from evenhand.annotation.application.context import get_context
+from evenhand.annotation.application.pages.present import get_person_session
 from evenhand.annotation.application.sessions import (
-    Session,
+    BrowserSession,
     end_session,
+    find_returning_person,
     forget_place,
     forget_visitor,
-    form_of,
     form_token,
-    returning_of,
+    read_checked_form,
 )
 from evenhand.annotation.application.wording import minutes
 from evenhand.annotation.store import sittings
@@ -31,8 +31,8 @@ KNOWN_BY = {
 
 def ask_leave(request: Request) -> Response:
     """Return a page that explains stopping, with a button."""
-    context = context_of(request)
-    session = person_of(request)
+    context = get_context(request)
+    session = get_person_session(request)
     return context.page(
         "leave.html.j2",
         form_token=form_token(request, session),
@@ -44,15 +44,15 @@ def ask_leave(request: Request) -> Response:
 
 def leave(request: Request) -> Response:
     """End the session; answers are kept, and the link resumes the study (a shared link only in this browser)."""
-    session = person_of(request)
-    form = form_of(request, session)
+    session = get_person_session(request)
+    form = read_checked_form(request, session)
     known_by = "link"
     if _by_browser(request, session):
         known_by = "nothing" if FORGET in form else "browser"
     response = RedirectResponse(f"/left?{known_by}", 303)
     if known_by == "nothing":
         forget_place(request, response)
-        context_of(request).drafts.forget(session.subject)
+        get_context(request).drafts.forget(session.subject)
     end_session(request, response, "person")
     forget_visitor(request, response)  # the next person in this browser is another one
     return response
@@ -60,8 +60,8 @@ def leave(request: Request) -> Response:
 
 def ask_withdraw(request: Request) -> Response:
     """Return a page that explains withdrawing, with a button."""
-    session = person_of(request)
-    return context_of(request).page(
+    session = get_person_session(request)
+    return get_context(request).page(
         "withdraw.html.j2",
         form_token=form_token(request, session),
         by_browser=_by_browser(request, session),
@@ -70,9 +70,9 @@ def ask_withdraw(request: Request) -> Response:
 
 def withdraw(request: Request) -> Response:
     """Delete everything that the person submitted."""
-    context = context_of(request)
-    session = person_of(request)
-    form_of(request, session)
+    context = get_context(request)
+    session = get_person_session(request)
+    read_checked_form(request, session)
     place = _by_browser(request, session)
     sittings.withdraw(context.store, session.subject, context.clock())
     context.drafts.forget(session.subject)
@@ -84,9 +84,9 @@ def withdraw(request: Request) -> Response:
     return response
 
 
-def left(request: Request) -> Response:
+def show_stopped_page(request: Request) -> Response:
     """Return the page after stopping."""
-    return context_of(request).page(
+    return get_context(request).page(
         "said.html.j2",
         heading="You have stopped for now",
         sentences=[
@@ -98,13 +98,13 @@ def left(request: Request) -> Response:
 
 def withdrawn(request: Request) -> Response:
     """Return the page after withdrawing."""
-    return context_of(request).page(
+    return get_context(request).page(
         "said.html.j2",
         heading="Your answers have been deleted",
         sentences=["You no longer take part in this study. You may close this page."],
     )
 
 
-def _by_browser(request: Request, session: Session) -> bool:
+def _by_browser(request: Request, session: BrowserSession) -> bool:
     """Return whether only this browser can identify the person."""
-    return returning_of(request) == session.subject
+    return find_returning_person(request) == session.subject

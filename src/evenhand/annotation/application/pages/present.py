@@ -2,15 +2,15 @@
 
 from fastapi import Request
 
-from evenhand.annotation.application.protection import Refused
-from evenhand.annotation.application.sessions import Session, session_of
+from evenhand.annotation.application.protection import RequestRefused
+from evenhand.annotation.application.sessions import BrowserSession, find_session
 
 
-def person_of(request: Request) -> Session:
-    """Return the session of the person who sent a request. Raise Refused without one."""
-    session = session_of(request, "person")
+def get_person_session(request: Request) -> BrowserSession:
+    """Return the session of the person who sent a request. Raise RequestRefused without one."""
+    session = find_session(request, "person")
     if session is None:
-        raise Refused(
+        raise RequestRefused(
             403,
             "Please open your link again",
             "Your visit has ended, or you started in another browser. Your link takes you back to where you "

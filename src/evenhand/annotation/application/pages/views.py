@@ -15,7 +15,7 @@ from evenhand.annotation.definition import (
     Study,
     turns_to_mark,
 )
-from evenhand.annotation.store import AskSurvey, Shown
+from evenhand.annotation.store import AskSurvey, ShowItem
 
 PARTNER = "Partner"
 """Name of the partner of a judged speaker, if the study identifies speakers by letters."""
@@ -47,12 +47,12 @@ class ConversationView:
     """Whether one speaker in particular is judged."""
 
 
-def questions_of(study: Study, shown: Shown) -> list[Question]:
+def get_questions(study: Study, shown: ShowItem) -> list[Question]:
     """Return the questions of a presentation, in its order."""
     return [study.question(name) for name in shown.questions]  # type: ignore[misc]
 
 
-def conversations_of(study: Study, shown: Shown) -> list[ConversationView]:
+def build_conversations(study: Study, shown: ShowItem) -> list[ConversationView]:
     """Return the conversations of an item. For a pair, the left one is first, and judged
     speakers have the names of their sides.
     """
@@ -64,11 +64,11 @@ def conversations_of(study: Study, shown: Shown) -> list[ConversationView]:
             _view(conversation, label, label, ()) for conversation, label in zip(sides, labels, strict=True)
         ]
     if item.conversation:
-        return [_view(item.conversation, "Conversation", None, marks_beside(study, shown))]
+        return [_view(item.conversation, "Conversation", None, find_inline_marks(study, shown))]
     return []
 
 
-def turns_below(shown: Shown) -> list[TurnView]:
+def turns_below(shown: ShowItem) -> list[TurnView]:
     """Return the turns that questions below the item ask about, in the words of the item; a text has one."""
     item = shown.item
     if item.conversation is None:
@@ -95,7 +95,7 @@ def survey_questions(step: AskSurvey) -> list[Question]:
     ]
 
 
-def _labels(study: Study, shown: Shown) -> tuple[str, str]:
+def _labels(study: Study, shown: ShowItem) -> tuple[str, str]:
     """Return the names of both sides from the pair's first question; they do not depend on the random sides."""
     for question in study.questions:
         if isinstance(question, PairChoice) and question.id in shown.questions:
@@ -117,20 +117,20 @@ def _view(
     return ConversationView(heading, tuple(turns), conversation.speaker is not None)
 
 
-def marks_beside(study: Study, shown: Shown) -> list[Marks]:
+def find_inline_marks(study: Study, shown: ShowItem) -> list[Marks]:
     """Return the questions with marks next to the turns: those that come first, if there are several turns."""
     if len(turns_to_mark(shown.item)) < 2:
         return []
     return [
         question
-        for question in takewhile(_asks_for_marks, questions_of(study, shown))
+        for question in takewhile(_asks_for_marks, get_questions(study, shown))
         if isinstance(question, Marks)
     ]
 
 
-def asked_below(study: Study, shown: Shown) -> list[Question]:
+def asked_below(study: Study, shown: ShowItem) -> list[Question]:
     """Return the questions to show below the item, in order."""
-    return questions_of(study, shown)[len(marks_beside(study, shown)) :]
+    return get_questions(study, shown)[len(find_inline_marks(study, shown)) :]
 
 
 def _asks_for_marks(question: Question) -> bool:
@@ -157,7 +157,7 @@ class Ahead:
     """Whether they only decide which judgements are included."""
 
 
-def ahead_of(study: Study) -> Ahead:
+def outline_study(study: Study) -> Ahead:
     """Return what an annotator will do in a study."""
     kinds = {item.kind for item in study.items}
     assignment, hidden = study.assignment, study.hidden

@@ -10,9 +10,9 @@ from .limits import (
     Limiter as Limiter,
     Limits as Limits,
     Rate as Rate,
-    network_of as network_of,
+    find_network as find_network,
 )
-from .refusals import Refused as Refused
+from .refusals import RequestRefused as RequestRefused
 from .signing import Signatures as Signatures
 from .untold import (
     in_one_line as in_one_line,

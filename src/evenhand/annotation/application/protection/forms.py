@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qs
 
 from evenhand.annotation.application.protection.address import Address
-from evenhand.annotation.application.protection.refusals import Refused
+from evenhand.annotation.application.protection.refusals import RequestRefused
 
 MOST_FIELDS = 2000
 TOKEN = "form_token"
@@ -28,10 +28,12 @@ def sent_from_here(headers: Mapping[str, str], address: Address) -> bool:
 
 
 def read_form(headers: Mapping[str, str], body: bytes) -> Form:
-    """Return the fields of a plain form. Raise Refused for any other content."""
+    """Return the fields of a plain form. Raise RequestRefused for any other content."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise Refused(415, "This is not a form", "Please use the pages of this study to send your answers.")
+        raise RequestRefused(
+            415, "This is not a form", "Please use the pages of this study to send your answers."
+        )
     try:
         fields = parse_qs(
             body.decode("ascii"),
@@ -41,7 +43,7 @@ def read_form(headers: Mapping[str, str], body: bytes) -> Form:
             max_num_fields=MOST_FIELDS,
         )
     except ValueError:  # UnicodeDecodeError is a ValueError
-        raise Refused(
+        raise RequestRefused(
             400, "This form could not be read", "Please go back, reload the page and try again."
         ) from None
     return {name: tuple(values) for name, values in fields.items()}

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.annotation.application.protection.address import Address
-from evenhand.annotation.application.protection.refusals import Refused
+from evenhand.annotation.application.protection.refusals import RequestRefused
 from evenhand.annotation.application.protection.untold import in_one_line, without_values
 
 log = logging.getLogger("evenhand.annotation")
@@ -39,7 +39,7 @@ HEADERS = {
 HTTPS_ONLY = "max-age=31536000"
 ANY_HOST = ("/health",)
 """Paths that accept any host name, because health checks use different ones."""
-FAILED = Refused(
+FAILED = RequestRefused(
     500,
     "Something went wrong on our side",
     "What you sent may not have been saved. Please try again in a minute.",
@@ -49,7 +49,9 @@ FAILED = Refused(
 class Gate:
     """Middleware that checks proxy headers and hosts, handles uncaught errors and adds security headers."""
 
-    def __init__(self, app: ASGIApp, address: Address, proxied: bool, refusal: Callable[[Refused], Response]):
+    def __init__(
+        self, app: ASGIApp, address: Address, proxied: bool, refusal: Callable[[RequestRefused], Response]
+    ):
         self.app = app
         self.address = address
         self.proxied = proxied
@@ -62,7 +64,7 @@ class Gate:
             return await send({"type": "websocket.close", "code": 1008})
         headers = Headers(scope=scope)
         if self.proxied:
-            scope["client"] = _forwarded(headers, scope.get("client"))
+            scope["client"] = _find_client(headers, scope.get("client"))
         begun = False
 
         async def with_headers(message: Message) -> None:
@@ -98,11 +100,11 @@ class Gate:
         if self.address.secure:
             headers["Strict-Transport-Security"] = HTTPS_ONLY
 
-    def _elsewhere(self) -> Refused:
-        return Refused(421, "This address is wrong", f"The study is at {self.address.origin}")
+    def _elsewhere(self) -> RequestRefused:
+        return RequestRefused(421, "This address is wrong", f"The study is at {self.address.origin}")
 
 
-def _forwarded(headers: Headers, client: object) -> object:
+def _find_client(headers: Headers, client: object) -> object:
     try:
         return (str(ip_address(_last(headers, "x-forwarded-for"))), 0)
     except ValueError:

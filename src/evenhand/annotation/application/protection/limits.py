@@ -44,7 +44,7 @@ class Limiter:
     def take(self, what: str, who: str, rate: Rate) -> float:
         """Count one attempt. Return 0.0, or the seconds to wait if it exceeds the limit (and is not counted)."""
         with self._lock:
-            left = self._left(what, who, rate)
+            left = self._compute_remaining(what, who, rate)
             if left < 1.0:
                 return (1.0 - left) / rate.per_second
             self._buckets.pop((what, who), None)  # keep the order of the last attempts
@@ -56,18 +56,18 @@ class Limiter:
     def wait(self, what: str, who: str, rate: Rate) -> float:
         """Return the number of seconds until the next attempt is allowed, without counting one."""
         with self._lock:
-            left = self._left(what, who, rate)
+            left = self._compute_remaining(what, who, rate)
         return 0.0 if left >= 1.0 else (1.0 - left) / rate.per_second
 
-    def _left(self, what: str, who: str, rate: Rate) -> float:
+    def _compute_remaining(self, what: str, who: str, rate: Rate) -> float:
         left, since = self._buckets.get((what, who), (float(rate.at_once), self.clock()))
         return min(float(rate.at_once), left + (self.clock() - since) * rate.per_second)
 
 
-def network_of(address: str) -> str:
+def find_network(address: str) -> str:
     """Return the network that an address counts for: the IPv4 address, or the /64 of an IPv6 subscriber.
 
-    >>> network_of("192.0.2.7"), network_of("2001:db8::1:2:3:4"), network_of("testclient")
+    >>> find_network("192.0.2.7"), find_network("2001:db8::1:2:3:4"), find_network("testclient")
     ('192.0.2.7', '2001:db8::/64', 'testclient')
     """
     try:

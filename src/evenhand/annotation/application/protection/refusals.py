@@ -1,7 +1,7 @@
 """Refused requests, and the message for the user."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A refused request: HTTP status, heading and sentence, shown as a separate page."""
 
     def __init__(self, status: int, heading: str, sentence: str, *, wait: float = 0.0):

@@ -7,7 +7,7 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
-from evenhand.annotation.definition.files.located import Node, Place
+from evenhand.annotation.definition.files.located import Node, SourcePosition
 from evenhand.schema import did_you_mean, is_file, parse_json
 
 LISTS = (("items",), ("onboarding", "items"), ("hidden", "gold"))
@@ -17,14 +17,14 @@ LARGEST = 1024 * 1024 * 1024
 TEXTS = ("id", "text", "context", "model", "explanation")
 """Columns of a CSV that are fields of an item; `expected.QUESTION` is the correct answer, and all others are groups."""
 DELIMITERS = ",;\t|"
-Found = list[tuple[Place, str]]
+Found = list[tuple[SourcePosition, str]]
 Steps = tuple[str | int, ...]
 
 
 class _Wrong(Exception):
     """The reason why a file cannot be used, and the place in it."""
 
-    def __init__(self, message: str, place: Place | None = None):
+    def __init__(self, message: str, place: SourcePosition | None = None):
         super().__init__(message)
         self.place = place
 
@@ -42,12 +42,15 @@ def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> tuple[Found
             value = value.get(step) if isinstance(value, dict) else None
         if not isinstance(value, dict) or not isinstance(named := value.get(path[-1]), dict):
             continue
-        where = node.at((*path, "file"))
+        where = node.find_position((*path, "file"))
         if set(named) != {"file"} or not isinstance(named["file"], str):
             other = next((str(key) for key in named if key != "file"), "file")
             told = did_you_mean(other, ["file"], ". ") if other != "file" else ""
             problems.append(
-                (node.at(path), f"{'.'.join(path)}: expected a list, or `file: items.jsonl` alone{told}")
+                (
+                    node.find_position(path),
+                    f"{'.'.join(path)}: expected a list, or `file: items.jsonl` alone{told}",
+                )
             )
             value[path[-1]] = []
             torn.add(path)
@@ -57,7 +60,7 @@ def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> tuple[Found
             holder = holder.parts[step]
         before = len(problems)
         try:
-            read = list(_items_of(_beside(named["file"], folder), named["file"], problems))
+            read = list(_read_items(_find_file(named["file"], folder), named["file"], problems))
         except _Wrong as wrong:
             told = str(wrong) if wrong.place else f"{'.'.join(path)}.file: {wrong}"
             problems.append((wrong.place or where, told))
@@ -69,7 +72,7 @@ def put_in_files(study: dict[str, Any], node: Node, folder: Path) -> tuple[Found
     return problems, torn
 
 
-def _beside(name: str, folder: Path) -> Path:
+def _find_file(name: str, folder: Path) -> Path:
     """Return the file that a study names; a file outside its folder must be named by its absolute path."""
     path = Path(name)
     if not is_file(folder / path):
@@ -83,7 +86,7 @@ def _beside(name: str, folder: Path) -> Path:
     return folder / path
 
 
-def _items_of(path: Path, name: str, problems: Found) -> Iterator[tuple[Any, Place]]:
+def _read_items(path: Path, name: str, problems: Found) -> Iterator[tuple[Any, SourcePosition]]:
     if path.suffix.lower() not in (".jsonl", ".ndjson", ".csv", ".tsv"):
         raise _Wrong(
             f"{name!r} has an unsupported file extension; expected .jsonl (any items) or .csv (texts)"
@@ -98,27 +101,28 @@ def _items_of(path: Path, name: str, problems: Found) -> Iterator[tuple[Any, Pla
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _Wrong(
-            f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8", Place(path.name, line)
+            f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8",
+            SourcePosition(path.name, line),
         ) from error
     yield from (_lines if path.suffix.lower() in (".jsonl", ".ndjson") else _rows)(text, path.name, problems)
 
 
-def _lines(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]:
+def _lines(text: str, file: str, problems: Found) -> Iterator[tuple[Any, SourcePosition]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            yield parse_json(line), Place(file, number)
+            yield parse_json(line), SourcePosition(file, number)
         except JSONDecodeError as error:
             problems.append(
                 (
-                    Place(file, number, error.pos + 1),
+                    SourcePosition(file, number, error.pos + 1),
                     f"is not valid JSON: {error.msg}; expected one item per line",
                 )
             )
 
 
-def _rows(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]:
+def _rows(text: str, file: str, problems: Found) -> Iterator[tuple[Any, SourcePosition]]:
     heading = text.split("\n", 1)[0]
     mark = "\t" if file.lower().endswith(".tsv") else max(DELIMITERS, key=heading.count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
@@ -128,13 +132,13 @@ def _rows(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]:
         if "text" not in columns:
             raise _Wrong(
                 f"has the columns {', '.join(columns)[:200]}; expected `text`{did_you_mean('text', columns, '. ')}",
-                Place(file, 1),
+                SourcePosition(file, 1),
             )
         if len({*columns}) < len(columns):
-            raise _Wrong("two columns have the same name; rename one of them", Place(file, 1))
+            raise _Wrong("two columns have the same name; rename one of them", SourcePosition(file, 1))
         line = rows.line_num + 1
         for row in rows:
-            place, line = Place(file, line), rows.line_num + 1
+            place, line = SourcePosition(file, line), rows.line_num + 1
             if not any(row):
                 continue
             if len(row) != len(columns):
@@ -142,10 +146,12 @@ def _rows(text: str, file: str, problems: Found) -> Iterator[tuple[Any, Place]]:
                 continue
             yield _item(dict(zip(columns, row, strict=True)), place), place
     except csv.Error as error:
-        raise _Wrong(f"is not a valid CSV: {error}; is a quote mark missing?", Place(file, line)) from error
+        raise _Wrong(
+            f"is not a valid CSV: {error}; is a quote mark missing?", SourcePosition(file, line)
+        ) from error
 
 
-def _item(row: dict[str, str], place: Place) -> dict[str, Any]:
+def _item(row: dict[str, str], place: SourcePosition) -> dict[str, Any]:
     given = {name: row[name] for name in TEXTS if name == "text" or row.get(name)}
     expected = {
         name.removeprefix("expected."): said

@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePosition:
     """A line and column of a file, both from 1; without a column, the whole line."""
 
     file: str
@@ -44,12 +44,12 @@ class Place:
 class Node:
     """The place of a value and of its parts."""
 
-    place: Place
+    place: SourcePosition
     parts: dict[str | int, "Node"] = field(default_factory=dict)
-    keys: dict[str | int, Place] = field(default_factory=dict)
+    keys: dict[str | int, SourcePosition] = field(default_factory=dict)
     """Places of the names of the parts."""
 
-    def at(self, path: Path) -> Place:
+    def find_position(self, path: Path) -> SourcePosition:
         """Return the place of a path: the key of its value, or of the nearest enclosing value."""
         node, place = self, self.place
         for step in path:
@@ -61,12 +61,12 @@ class Node:
 
 
 @dataclass(slots=True)
-class Located:
+class LocatedContent:
     """The content of a YAML text, the places of its values, and its problems."""
 
     value: Any
     node: Node
-    problems: list[tuple[Place, str]]
+    problems: list[tuple[SourcePosition, str]]
 
 
 @dataclass(slots=True)
@@ -102,12 +102,12 @@ def meant(text: str) -> Any:
 class _Stop(Exception):
     """Signals that reading cannot continue."""
 
-    def __init__(self, place: Place, message: str):
+    def __init__(self, place: SourcePosition, message: str):
         super().__init__(message)
         self.found = (place, message)
 
 
-def read_located(text: str, file: str) -> Located:
+def read_located(text: str, file: str) -> LocatedContent:
     """Return the content of a YAML text with line numbers; never raises for any text.
 
     Keys are always text. The values true, false, null and plain numbers are converted; all other values are text. For a
@@ -128,15 +128,18 @@ def read_located(text: str, file: str) -> Located:
         reader.problems.append(stop.found)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = reader.place(mark) if mark else Place(file, 1)
+        place = reader.place(mark) if mark else SourcePosition(file, 1)
         reader.problems.append((place, _syntax(error, text.splitlines())))
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         wrong = error.character if isinstance(error.character, int) else ord(error.character[:1] or "?")
         reader.problems.append(
-            (Place(file, line), f"contains the character U+{wrong:04X}, which YAML does not allow; remove it")
+            (
+                SourcePosition(file, line),
+                f"contains the character U+{wrong:04X}, which YAML does not allow; remove it",
+            )
         )
-    return Located(reader.value, reader.node, reader.problems)
+    return LocatedContent(reader.value, reader.node, reader.problems)
 
 
 class _Reader:
@@ -145,16 +148,16 @@ class _Reader:
     def __init__(self, file: str):
         self.file = file
         self.value: Any = None
-        self.node = Node(Place(file, 1))
-        self.problems: list[tuple[Place, str]] = []
+        self.node = Node(SourcePosition(file, 1))
+        self.problems: list[tuple[SourcePosition, str]] = []
         self.stack: list[_Open] = []
         self.anchored: dict[str, tuple[Any, Node, int]] = {}
         self.documents = 0
         self.repeated = 0
 
-    def place(self, mark: Any) -> Place:
+    def place(self, mark: Any) -> SourcePosition:
         """Return the place of a mark of PyYAML."""
-        return Place(self.file, mark.line + 1, mark.column + 1)
+        return SourcePosition(self.file, mark.line + 1, mark.column + 1)
 
     def take(self, event: yaml.Event) -> None:
         """Process one event."""
@@ -165,7 +168,7 @@ class _Reader:
                 self._begin(event)
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 done = self.stack.pop()
-                self._put(done.value, done.node, done.size, done.anchor)
+                self._append_value(done.value, done.node, done.size, done.anchor)
             case yaml.AliasEvent():
                 self._alias(event)
             case yaml.DocumentStartEvent():
@@ -200,9 +203,9 @@ class _Reader:
             else:
                 frame.node.keys[event.value] = place
             return
-        self._put(self._meant(event, place), Node(place), 1, event.anchor)
+        self._append_value(self._meant(event, place), Node(place), 1, event.anchor)
 
-    def _meant(self, event: Any, place: Place) -> Any:
+    def _meant(self, event: Any, place: SourcePosition) -> Any:
         text: str = event.value
         if event.tag == CORE + "str" or (event.tag in (None, "!") and not event.implicit[0]):
             return text
@@ -210,7 +213,7 @@ class _Reader:
             self._check_tag(event.tag, place, "int", "float", "bool", "null")
         return meant(text)
 
-    def _check_tag(self, tag: str | None, place: Place, *known: str) -> None:
+    def _check_tag(self, tag: str | None, place: SourcePosition, *known: str) -> None:
         if tag not in (None, "!", *(CORE + name for name in known)):
             self.problems.append(
                 (place, f"has the tag {str(tag)[:60]!r}; expected a plain value without one")
@@ -233,9 +236,9 @@ class _Reader:
                 f"references (*NAME) repeat more than {MOST_REPEATED:,} values; write the values out, or put "
                 "items into a file",
             )
-        self._put(value, node, size, None)
+        self._append_value(value, node, size, None)
 
-    def _put(self, value: Any, node: Node, size: int, anchor: str | None) -> None:
+    def _append_value(self, value: Any, node: Node, size: int, anchor: str | None) -> None:
         if anchor is not None:
             self.anchored[anchor] = (value, node, size)
         if not self.stack:

@@ -6,9 +6,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evenhand.annotation.definition.files.items_beside import put_in_files
-from evenhand.annotation.definition.files.located import Located, Place, read_located
+from evenhand.annotation.definition.files.located import LocatedContent, SourcePosition, read_located
 from evenhand.annotation.definition.files.second_look import fitting
-from evenhand.annotation.definition.files.wording import worded
+from evenhand.annotation.definition.files.wording import describe_errors
 from evenhand.annotation.definition.study import INCOHERENT, Study
 from evenhand.schema import DataError, checked, is_file, missing_file
 
@@ -56,11 +56,14 @@ def read_study(path: Path | str) -> Study:
         The file is missing, too large or not text.
     """
     path = Path(path)
-    located = read_located(_text_of(path), path.name)
-    found: list[tuple[Place, str]] = list(located.problems)
+    located = read_located(_read_text(path), path.name)
+    found: list[tuple[SourcePosition, str]] = list(located.problems)
     if located.value is None and not found:
         found.append(
-            (Place(path.name, 1), "is empty; expected `evenhand_study: 1` and the other keys of a study")
+            (
+                SourcePosition(path.name, 1),
+                "is empty; expected `evenhand_study: 1` and the other keys of a study",
+            )
         )
     if not isinstance(located.value, dict):
         if not found:
@@ -68,29 +71,29 @@ def read_study(path: Path | str) -> Study:
         raise StudyError(path, _lines(found))
     wrong, torn = put_in_files(located.value, located.node, path.parent)
     found += wrong
-    study, more = _validated(located, torn)
+    study, more = _validate(located, torn)
     if study is None or found:
         raise StudyError(path, _lines([*found, *more]))
     return study
 
 
-def _validated(
-    located: Located, torn: Collection[tuple[str | int, ...]]
-) -> tuple[Study | None, list[tuple[Place, str]]]:
+def _validate(
+    located: LocatedContent, torn: Collection[tuple[str | int, ...]]
+) -> tuple[Study | None, list[tuple[SourcePosition, str]]]:
     try:
         return Study.model_validate(located.value), []
     except ValidationError as error:
-        problems = list(worded(error.errors(include_url=False)))
+        problems = list(describe_errors(error.errors(include_url=False)))
         if any(said["type"] != INCOHERENT for said in error.errors(include_url=False)):
             problems += fitting(located.value, [problem.path for problem in problems], torn)
         return None, [
-            (located.node.at(problem.path), str(problem) if problem.path else problem.message)
+            (located.node.find_position(problem.path), str(problem) if problem.path else problem.message)
             for problem in problems
             if problem.path not in torn  # missing parts have already been reported
         ]
 
 
-def _lines(found: list[tuple[Place, str]]) -> tuple[str, ...]:
+def _lines(found: list[tuple[SourcePosition, str]]) -> tuple[str, ...]:
     """Return the problems as lines in the order of the files, without repetitions."""
     files = {place.file: None for place, _ in found}
     order = {file: number for number, file in enumerate(files)}
@@ -98,7 +101,7 @@ def _lines(found: list[tuple[Place, str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{place}: {message}" for place, message in sorted_))
 
 
-def _text_of(path: Path) -> str:
+def _read_text(path: Path) -> str:
     if not is_file(path):
         raise missing_file(path, HINT, "Study file")
     try:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from evenhand.annotation.definition.problems import Path, Problem
-from evenhand.annotation.definition.study import INCOHERENT, Study, problems_in
+from evenhand.annotation.definition.study import INCOHERENT, Study, get_problems
 
 LISTS: tuple[Path, ...] = (
     *(("questions",), ("items",), ("rules",), ("survey",)),
@@ -28,7 +28,7 @@ def fitting(value: dict[str, Any], wrong: Collection[Path], torn: Collection[Pat
     value: the content of the file. wrong: problems of single values, which were already reported. torn: incomplete
     lists.
     """
-    content = _copied(value)
+    content = _copy_item_lists(value)
     aside: set[Path] = set(torn)
     for path in wrong:
         aside.add(_put_aside(content, path))
@@ -39,14 +39,15 @@ def fitting(value: dict[str, Any], wrong: Collection[Path], torn: Collection[Pat
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["type"] == INCOHERENT:
-            return [problem for problem in problems_in(first["ctx"]) if _stands(problem, aside)]
+            return [problem for problem in get_problems(first["ctx"]) if _stands(problem, aside)]
     return []
 
 
-def _copied(value: Any) -> Any:
+def _copy_item_lists(value: Any) -> Any:
     if isinstance(value, dict):
         return {
-            name: _copied(part) if name in ("onboarding", "hidden") else part for name, part in value.items()
+            name: _copy_item_lists(part) if name in ("onboarding", "hidden") else part
+            for name, part in value.items()
         }
     return value
 

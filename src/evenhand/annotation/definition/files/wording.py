@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from evenhand.annotation.definition.problems import Path, Problem
-from evenhand.annotation.definition.study import INCOHERENT, Study, problems_in
+from evenhand.annotation.definition.study import INCOHERENT, Study, get_problems
 from evenhand.schema import did_you_mean
 
 TAGGED = ("questions", "rules", "survey")
@@ -16,7 +16,7 @@ KEY_PATTERN = "a to z, 0 to 9, _ and -, a letter first, at most 60"
 OF_ONE_VALUE = ("str", "float", "bool", "none", "int", "constrained-str")
 
 
-def worded(errors: list[ErrorDetails]) -> Iterator[Problem]:
+def describe_errors(errors: list[ErrorDetails]) -> Iterator[Problem]:
     """Yield problems of a study from pydantic's errors, one per place."""
     said: set[Path] = set()
     around = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]))}
@@ -24,7 +24,7 @@ def worded(errors: list[ErrorDetails]) -> Iterator[Problem]:
         if error["type"] == "too_short" and error["loc"] in around:
             continue  # pydantic also counts valid elements
         if error["type"] == INCOHERENT:
-            yield from problems_in(error["ctx"])
+            yield from get_problems(error["ctx"])
             continue
         path, kind = _without_tags(error["loc"])
         if path not in said:
@@ -44,12 +44,12 @@ def _without_tags(location: tuple[str | int, ...]) -> tuple[Path, type[BaseModel
         owner = kinds[0] if len(kinds) == 1 else None
         if isinstance(step, int):
             if len(path) > 1 and path[-2] in TAGGED and steps:
-                kinds = [kind for kind in kinds if steps[0] in _tags_of(kind)]
+                kinds = [kind for kind in kinds if steps[0] in _list_tags(kind)]
                 steps.pop(0)
             continue
         fields = kinds[0].model_fields if len(kinds) == 1 else {}
         if step in fields:
-            kinds = list(_models_in(fields[step].annotation))
+            kinds = list(_list_models(fields[step].annotation))
             # in a dict of values, keys are steps of the path, but the tried kinds of value are not
             if not kinds:
                 rest = [part for part in steps if part not in ("[key]", *OF_ONE_VALUE)]
@@ -57,20 +57,20 @@ def _without_tags(location: tuple[str | int, ...]) -> tuple[Path, type[BaseModel
     return tuple(path), owner
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def _list_models(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
-        yield from _models_in(part)
+        yield from _list_models(part)
 
 
-def _tags_of(kind: type[BaseModel]) -> tuple[Any, ...]:
+def _list_tags(kind: type[BaseModel]) -> tuple[Any, ...]:
     return tuple(kind.model_fields[name].default for name in ("kind", "rule") if name in kind.model_fields)
 
 
 def _sentence(error: ErrorDetails, path: Path, owner: type[BaseModel] | None) -> str:
     context: dict[str, Any] = error.get("ctx", {})
-    given = _shown(error["input"])
+    given = _format_value(error["input"])
     last = str(path[-1]) if path else ""
     if path[-2:-1] == ("groups",):
         return f"is {given}; expected text, a number, true, false or nothing"
@@ -154,7 +154,7 @@ def _expectation(owner: type[BaseModel] | None, name: str) -> str:
         return "a value there"
     if name == "evenhand_study":
         return "`evenhand_study: 1` in the first line"
-    kinds = list(_models_in(owner.model_fields[name].annotation))
+    kinds = list(_list_models(owner.model_fields[name].annotation))
     if kinds:
         return "a list" if "tuple" in str(owner.model_fields[name].annotation) else "keys with values"
     return f"`{name}: ...`"
@@ -171,7 +171,7 @@ def _pattern(owner: type[BaseModel] | None, name: str, pattern: str) -> str:
     return f"a name of {KEY_PATTERN}"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, dict):
         return "keys with values"
     if isinstance(value, list | tuple):

@@ -52,7 +52,7 @@ def study_yaml(study: Study) -> str:
       text: 'You: go away!'
     <BLANKLINE>
     """
-    return _yaml(plain(study))
+    return _yaml(to_plain_data(study))
 
 
 def write_study(study: Study, path: Path | str, note: str = "") -> Path:
@@ -73,7 +73,7 @@ def write_study(study: Study, path: Path | str, note: str = "") -> Path:
     path = Path(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise UsageError(f"{path} is not a valid name of a study file.", "Use NAME.yaml.")
-    content = plain(study)
+    content = to_plain_data(study)
     if len(study.items) > MANY:
         beside = path.with_suffix(".items.jsonl")
         lines = "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in content["items"])
@@ -83,14 +83,14 @@ def write_study(study: Study, path: Path | str, note: str = "") -> Path:
     return write_text(path, remark + _yaml(content))
 
 
-def plain(value: Any) -> Any:
+def to_plain_data(value: Any) -> Any:
     """Return a study, or a part of it, as plain data without default values."""
     if isinstance(value, BaseModel):
         return dict(_written_fields(value))
     if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
+        return {name: to_plain_data(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [to_plain_data(part) for part in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_WHOLE:
         return int(value)
     return value
@@ -104,7 +104,7 @@ def _written_fields(value: BaseModel) -> Iterator[tuple[str, Any]]:
             continue  # a study without onboarding has no rules by default
         said = getattr(value, name)
         if field.is_required() or said != field.default or name in TELLS_KINDS:
-            yield name, plain(said)
+            yield name, to_plain_data(said)
 
 
 def _yaml(content: dict[str, Any]) -> str:

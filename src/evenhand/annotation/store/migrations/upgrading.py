@@ -26,7 +26,7 @@ def newest() -> str:
     return version
 
 
-def version_of(connection: Connection) -> str | None:
+def read_version(connection: Connection) -> str | None:
     """Return the schema version of a database; None if it is not an evenhand database."""
     if not inspect(connection).has_table(VERSIONS):
         return None
@@ -44,7 +44,7 @@ def is_known(version: str) -> bool:
 
 def refuse_other_version(connection: Connection, where: str) -> None:
     """Raise DataError for a database with another version than the newest, with instructions."""
-    version = version_of(connection)
+    version = read_version(connection)
     if version is None:
         raise DataError(
             f"{where} does not contain a study of evenhand.",
@@ -62,7 +62,7 @@ def refuse_other_version(connection: Connection, where: str) -> None:
 
 def upgrade(connection: Connection, where: str, to: str = "head") -> None:
     """Create the tables, or upgrade them to a version, within the open transaction. Raise DataError."""
-    version = version_of(connection)
+    version = read_version(connection)
     if version is not None and not is_known(version):
         raise too_new(where, version)
     if version is None and (

@@ -5,7 +5,7 @@ from .opening import (
     WAYS as WAYS,
     Counting as Counting,
     Way as Way,
-    opened as opened,
+    open_file as open_file,
 )
 from .private import (
     APPLICATION as APPLICATION,

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import create_engine
 
 from evenhand.annotation.store.migrations import upgrading
-from evenhand.annotation.store.sqlite_files.opening import COUNTED, Counting, opened
+from evenhand.annotation.store.sqlite_files.opening import COUNTED, Counting, open_file
 from evenhand.annotation.store.sqlite_files.private import APPLICATION
 from evenhand.annotation.store.sqlite_files.trouble import cannot_be_used, is_about_the_disk
 from evenhand.schema import DataError
@@ -67,7 +67,7 @@ def look(file: Path, where: str, *, new: bool = False) -> None:
 def _quietly(file: Path, *, ours: bool) -> sqlite3.Connection:
     """Open a read-only connection that creates no extra files."""
     if not any(Path(f"{file}{ending}").exists() for ending in ("-wal", "-shm")):
-        return opened(file, "still")
+        return open_file(file, "still")
     connection: Counting = sqlite3.connect(
         f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, factory=Counting
     )
@@ -77,7 +77,7 @@ def _quietly(file: Path, *, ours: bool) -> sqlite3.Connection:
     except BaseException as error:
         connection.close()
         if ours and isinstance(error, sqlite3.Error) and is_about_the_disk(error):
-            return opened(file, "alone")
+            return open_file(file, "alone")
         raise
     connection.set_progress_handler(connection.count, COUNTED)
     return connection
@@ -94,17 +94,17 @@ def _check(connection: sqlite3.Connection, where: str, new: bool) -> None:
             raise DataError(f"{where} contains tables of another program: {_list_names(there)}.", OWN)
         return
     if there["table", upgrading.VERSIONS] is not None:
-        raise _changed(where, [upgrading.VERSIONS])
+        raise _make_change_error(where, [upgrading.VERSIONS])
     versions = connection.execute(f"SELECT version_num FROM {upgrading.VERSIONS}").fetchmany(2)
     if len(versions) != 1 or not isinstance(versions[0][0], str):
-        raise _changed(where, [upgrading.VERSIONS])
+        raise _make_change_error(where, [upgrading.VERSIONS])
     version = versions[0][0]
     if not upgrading.is_known(version):
         raise upgrading.too_new(where, version)
-    found, wanted = _schema(connection, there), _made(upgrading.SCRIPTS, version)
+    found, wanted = _schema(connection, there), _build_schema(upgrading.SCRIPTS, version)
     differing = [name for name in {**wanted, **found} if found.get(name, ...) != wanted.get(name, ...)]
     if differing:
-        raise _changed(where, [name for _, name in differing])
+        raise _make_change_error(where, [name for _, name in differing])
 
 
 def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str | None]:
@@ -112,15 +112,15 @@ def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str | None
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchmany(MOST_OBJECTS)
     return {
         (str(kind), str(name)): None
-        if kind == "table" and _plain(sql).startswith(("createtable", "createtemptable"))
-        else _plain(sql)
+        if kind == "table" and _normalise_sql(sql).startswith(("createtable", "createtemptable"))
+        else _normalise_sql(sql)
         for kind, name, sql in rows
         # sqlite_stat: what ANALYZE leaves
         if not str(name).startswith("sqlite_stat")
     }
 
 
-def _plain(sql: Any) -> str:
+def _normalise_sql(sql: Any) -> str:
     return re.sub(r"""[\s"`\[\]]+""", "", str(sql or "")).lower()
 
 
@@ -146,7 +146,7 @@ def _schema(connection: sqlite3.Connection, there: Mapping[tuple[str, str], str 
 
 
 @lru_cache
-def _made(scripts: Path, version: str) -> Schema:
+def _build_schema(scripts: Path, version: str) -> Schema:
     """Return the structure of a new database of a version. scripts: folder of its migrations."""
     engine = create_engine("sqlite://")
     try:
@@ -158,7 +158,7 @@ def _made(scripts: Path, version: str) -> Schema:
         engine.dispose()
 
 
-def _changed(where: str, names: Sequence[str]) -> DataError:
+def _make_change_error(where: str, names: Sequence[str]) -> DataError:
     return DataError(
         f"{where} was not created by evenhand in this form: {_list_names([('', name) for name in names])}.",
         "It was changed by another program, or is damaged. Restore a backup.",

@@ -49,7 +49,7 @@ class Counting(sqlite3.Connection):
         return self._left < 0
 
 
-def opened(file: Path, way: Way) -> Counting:
+def open_file(file: Path, way: Way) -> Counting:
     """Return a connection to an existing file. Raises sqlite3.Error."""
     connection: Counting = sqlite3.connect(
         f"{file.absolute().as_uri()}?{MODES[way]}",

@@ -12,19 +12,19 @@ OF_THE_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONL
 INTACT = "What was stored before is intact."
 
 
-def code_of(error: sqlite3.Error) -> int:
+def get_error_code(error: sqlite3.Error) -> int:
     """Return SQLite's primary code of an error, or 0."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def is_about_the_disk(error: sqlite3.Error) -> bool:
     """Return True if a full, broken or read-only disk caused an error."""
-    return code_of(error) in OF_THE_DISK
+    return get_error_code(error) in OF_THE_DISK
 
 
 def cannot_be_used(error: sqlite3.Error, file: Path) -> EvenhandError | None:
     """Return the error for a file that SQLite cannot use as it is; None for other kinds of errors."""
-    code = code_of(error)
+    code = get_error_code(error)
     if str(error).startswith("Could not decode"):  # and then the text
         return DataError(f"{file} is damaged: a text field contains bytes.", "Restore a backup.")
     if code == sqlite3.SQLITE_FULL or (code in OF_THE_DISK and _is_full(file)):
