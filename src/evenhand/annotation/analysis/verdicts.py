@@ -119,8 +119,8 @@ def _worst(found: Sequence[Row], n_groups: int) -> Iterator[str]:
             for row in rows[:NAMED]
         ]
         more = [f"than {len(rows) - NAMED:,} more by less"] if len(rows) > NAMED else []
-        others = listing([*told, *more])
-        yield f"{format_name(higher)} {describe_preference(rows[0])} than {whom} other groups: {others}"
+        reasons = listing([*told, *more])
+        yield f"{format_name(higher)} {describe_preference(rows[0])} than {whom} other groups: {reasons}"
 
 
 def _levels(rows: Sequence[Row]) -> Iterator[Headline]:

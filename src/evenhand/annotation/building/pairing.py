@@ -43,7 +43,9 @@ def paired_texts(models: Sequence[list[StudyText]], wanted: ContentSelection, no
             f"prompts are left out, because {_names(first, second, 'and')} gave the same response",
         )
         found += drawn_pairs([_text_pair(*pair) for pair in differ], wanted, notes)
-    return _require_items(found, "No pair of texts can be formed: no prompt has different responses of two models.")
+    return _require_items(
+        found, "No pair of texts can be formed: no prompt has different responses of two models."
+    )
 
 
 def paired_chats(models: Sequence[list[Chat]], wanted: ContentSelection, notes: Notes) -> list[Item]:
