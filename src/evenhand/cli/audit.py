@@ -60,8 +60,8 @@ def audit(
         "--counterfactual",
         help="Ask each of your own prompts (--prompts) about other groups, too: gender, name (first names of six "
         "origins), religion, nationality, race_ethnicity, age, sexual_orientation, ability. Repeatable, or "
-        "comma-separated. Choose groups with religion:Christian/Muslim. Use `reviewed` for a file made with "
-        "`evenhand data build counterfactuals`.",
+        "comma-separated. Choose groups with religion:Christian/Muslim. If the file of --prompts was "
+        "made with `evenhand data build counterfactuals`, use `reviewed`.",
     ),
     samples: Samples = None,
     decoding: str | None = typer.Option(

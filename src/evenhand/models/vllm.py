@@ -94,7 +94,8 @@ def load_vllm(
     except (ValueError, TypeError, OSError, RuntimeError) as error:
         raise ModelError(
             f"vLLM {vllm.__version__} could not load {source!r}: {str(error).strip() or type(error).__name__}",
-            f"vLLM 0.10 or newer is required. To test the model without vLLM: load_model({source!r})",
+            f"Check that this version of vLLM supports the model (evenhand requires vLLM 0.10 or newer). "
+            f"To load the model without vLLM: load_model({source!r})",
         ) from error
     return VllmModel(engine, source, revision, options)
 

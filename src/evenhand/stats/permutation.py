@@ -215,9 +215,9 @@ def sign_flip_test(
     Returns
     -------
     mean : numpy.ndarray, shape (m,)
-        Mean differences. NaN for rows without any difference.
+        Mean differences. NaN for rows in which all differences are missing.
     p : numpy.ndarray, shape (m,)
-        Two-sided p-values. NaN for rows without any difference.
+        Two-sided p-values. NaN for rows in which all differences are missing.
 
     Raises
     ------

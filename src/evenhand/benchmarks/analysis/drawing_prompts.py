@@ -164,8 +164,8 @@ def _shape(limit: int, sizes: Sequence[int], pairs: int, nouns: int) -> tuple[in
             axes -= 1
         else:
             raise UsageError(
-                f"`--limit {limit}` is too small: two descriptors in both templates of one matched pair need "
-                f"{cost()} prompts.",
+                f"`--limit {limit}` is too small. The smallest comparison (two descriptors, each in both templates of "
+                f"a matched pair) needs {cost()} prompts.",
                 f"Use --limit {cost()} or more.",
             )
     return axes, c, d, max(n, min(nouns, limit * n // cost()))

@@ -17,7 +17,7 @@ def search_instruction(
         None,
         "--benchmark",
         "-b",
-        help="Benchmark with classified responses, whose prompts are used in the search: toxigen, "
+        help="Benchmark whose prompts are used in the search. Its responses must be classified: toxigen, "
         "bold, regard, ...",
     ),
     reviser: str | None = typer.Option(

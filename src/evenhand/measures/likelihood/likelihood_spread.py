@@ -51,14 +51,15 @@ class LikelihoodSpread:
         - ``factor``: e to the power of ``estimate``, a ratio of likelihoods.
         - ``largest``: log-ratio of the two descriptors that differ most (descriptor_0 is less likely). Its interval
           allows for the selection among all pairs.
-        - ``share_beyond``: share of pairs (0 to 1) whose true log-ratio exceeds the margin. It is a description,
-          computed from the spread and the shape of the observed effects.
-        - ``n``, ``n_missing``: sentences. ``n_units``: templates.
+        - ``share_beyond``: estimated share of pairs (0 to 1) whose true log-ratio is larger than `margin` of
+          `likelihood_spread`. It is computed from the spread and the shape of the observed effects. It has no test and
+          no interval.
+        - ``n``, ``n_missing``: number of sentences with and without a likelihood. ``n_units``: number of templates.
     descriptors : polars.DataFrame
         One row per descriptor.
         - ``log_ratio``: its mean surprisal minus that of the other descriptors of the axis, with CI and p.
         - ``q``: p adjusted by Benjamini-Hochberg within the axis.
-        - the median perplexity of its sentences.
+        - ``median_perplexity``: median perplexity of its sentences.
     pairs : polars.DataFrame
         The ten pairs of an axis that differ most: ``log_ratio`` of descriptor_0 to descriptor_1, with intervals that
         allow for the selection.

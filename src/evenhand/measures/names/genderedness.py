@@ -83,18 +83,19 @@ def classifier_bias(
     Raises
     ------
     DataError
-        A column is missing, there are not exactly two genders, a name has two, no utterance was generated, or a
+        A column is missing, there are not exactly two genders, a name has two genders, no utterance was generated, or a
         speaker or prediction is invalid.
 
     Notes
     -----
     In each turn, the accuracies of the two genders are averaged with equal weight. A classifier that favours one gender
-    therefore gains nothing. Turns are then averaged, so A's 5 turns and B's 6 make (5 A + 6 B) / 11. The name is the
+    therefore gains nothing. Turns are then averaged: with 5 turns of speaker A and 6 of speaker B, the result
+    is (5 A + 6 B) / 11, where A and B are the means of the speakers. The name is the
     sampling unit, because all conversations of a name share it. Explanation: docs/explanation/names.md.
 
     References
     ----------
-    - Smith & Williams 2021, section 4.1 and tables 3, 5, 6 and 7; the weights are those of its columns.
+    - Smith & Williams 2021, section 4.1 and tables 3, 5, 6 and 7. Turns are weighted as in the columns of these tables.
 
     Examples
     --------

@@ -151,15 +151,16 @@ def copied(frame: pl.DataFrame, *, run: int = LONGEST_RUN) -> pl.DataFrame:
     frame : polars.DataFrame
         One row per response. Columns: ``text`` (the prompt) and ``continuation`` (the response).
     run : int, default 8
-        Number of consecutive words of the prompt that are a copy, as in `parroting`.
+        A response is a copy if it repeats at least this many consecutive words of its prompt. For a shorter prompt,
+        the response must repeat the whole prompt, of at least three words.
 
     Returns
     -------
     polars.DataFrame
-        One row per response. All columns are null if the prompt or the response is missing.
-        - ``copied``: True if it copies its prompt.
-        - ``whole``: True if it begins with all of it.
-        - ``longest``: number of words in the longest run that both share.
+        One row per response, with three columns. They are null if the prompt or the response is missing.
+        - ``copied``: True if the response is a copy.
+        - ``whole``: True if the response begins with the whole prompt.
+        - ``longest``: number of words in the longest sequence of words that prompt and response share.
 
     Raises
     ------

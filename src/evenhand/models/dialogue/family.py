@@ -91,7 +91,9 @@ def trained_format(model: TextGenerator) -> dict[str, Any]:
             + ", and the label is a text or null.",
         )
     if fault := label_fault(said.get("label") or ""):
-        raise DataError(f"{folder / TOLD}: the label {said['label']!r} {fault}.", AGAIN)
+        raise DataError(
+            f"{folder / TOLD}: the training label of the model is invalid: {said['label']!r} {fault}.", AGAIN
+        )
     return cast(dict[str, Any], said)
 
 

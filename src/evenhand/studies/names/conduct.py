@@ -102,7 +102,7 @@ def _missing(config: NamesConfig, name: str) -> str | None:
     except DatasetMissing:
         if given is not None:
             raise
-        return f"its sentences are not installed (evenhand data fetch {name})"
+        return f"its sentences are not installed. To install them: evenhand data fetch {name}"
     return None
 
 
