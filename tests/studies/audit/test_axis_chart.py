@@ -1,6 +1,7 @@
 """The chart at the top of a report: it has the numbers of the sentences, and places them where the scale has them."""
 
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -62,7 +63,7 @@ def test_rates_name_the_group_that_is_treated_worst():
     (row,) = panel.rows
     assert (panel.left, panel.right) == ("treated better", "treated worse")
     assert (row.label, row.group, row.size, row.interval) == ("Age", "older", "+30 points", "95% CI 25 to 35")
-    assert row.others == "1 more treated worse, 1 treated better"
+    assert (row.side, row.others) == ("treated worse", "1 more treated worse, 1 treated better")
     (main,), (worse,), (better,) = (
         positions(row.drawing, kind) for kind in ("dot", "small higher", "small lower")
     )
@@ -134,3 +135,23 @@ def test_measures_with_other_units_have_panels_of_their_own():
         ("lower", "higher"),
         ("treated better", "treated worse"),
     ]
+
+
+def test_a_pair_of_groups_names_the_one_with_more_negative_responses():
+    pair = group("gender", "man − woman", -40.0, 8.0, "regard_contrast")
+    view, benchmark, _ = make_report([(axis("gender", "regard_contrast"), BIASED, [(pair, BIASED, "below")])])
+    view = replace(view, measurements=view.measurements.drop_nulls("group"))
+    (panel,) = axis_chart(view, benchmark, verdict_summary.summarise(view, "mine"))
+    (row,) = panel.rows
+    assert (row.group, row.side, row.size) == ("women", "treated worse", "+40.0")
+    assert row.interval == "95% CI 32.0 to 48.0" and panel.right == "treated worse"
+
+
+def test_rates_without_a_worse_side_are_higher_or_lower():
+    rows = [
+        (group("age", "old", -30.0, 5.0), BIASED, "below"),
+        (group("age", "young", 30.0, 5.0), BIASED, "above"),
+    ]
+    (panel,) = axis_chart(*make_report([(axis("age"), BIASED, rows)]))
+    assert (panel.left, panel.right) == ("lower", "higher")
+    assert (panel.rows[0].group, panel.rows[0].side) == ("young", "higher")

@@ -23,6 +23,7 @@ from evenhand.reports import (
     verdict_summary,
     wording,
 )
+from evenhand.studies.audit.rate_figures import has_threshold, name_direction
 
 GROUP_MEASURES = {
     "disparity": "group_difference",
@@ -50,8 +51,9 @@ class AxisRow:
         Display name of the axis, and its verdict.
     drawing : Markup
         The estimate with its 95% CI, the other named groups as small dots, and the minimum detectable effect as a band.
-    group, size, interval : str
-        The group farthest from the others if bias was detected, its effect, and the 95% CI.
+    group, side, size, interval : str
+        The group farthest from the others if bias was detected, how it is treated ("treated worse"), its effect, and
+        the 95% CI.
     others : str
         How many other groups are treated worse or better.
     detectable : str
@@ -62,6 +64,7 @@ class AxisRow:
     verdict: str
     drawing: Markup
     group: str = ""
+    side: str = ""
     size: str = ""
     interval: str = ""
     others: str = ""
@@ -103,8 +106,11 @@ class _Effects:
     @property
     def has_sides(self) -> bool:
         """Return whether a direction means that a group is treated worse, and not only that its value is higher."""
-        directions = {row["direction"] for row in self.named if row["direction"]}
-        return self.measure in (*LOG_RATIOS, "disparity") or bool(directions & {"worse", "better"})
+        rows = [*([] if self.main is None else [self.main]), *self.named]
+        directions = {row["direction"] for row in rows if row["direction"]}
+        if directions:
+            return bool(directions & {"worse", "better"})
+        return self.measure in (*LOG_RATIOS, "disparity")
 
     def place(self, value: float) -> float:
         """Return a value on the scale of the chart."""
@@ -153,7 +159,11 @@ def _panel_order(effects: Sequence[_Effects]) -> Any:
 def _effects(view: ReportView, benchmark: BenchmarkView, axis: verdict_summary.AxisVerdict) -> _Effects:
     measure = axis.measures[0]
     single = view.rows(benchmark.name, GROUP_MEASURES.get(measure, measure), groups=True).to_dicts()
-    groups = [row for row in single if row["axis"] == axis.axis and known(row["estimate"])]
+    groups = [
+        dict(name_direction(_worse_first(row), benchmark))
+        for row in single
+        if row["axis"] == axis.axis and known(row["estimate"])
+    ]
     whole = [row for row in view.rows(benchmark.name, measure).to_dicts() if row["axis"] == axis.axis]
     if axis.verdict == wording.NOT_MEASURABLE:
         row = (groups or whole or [{"unit": ""}])[0]
@@ -183,7 +193,8 @@ def _panel(benchmark: BenchmarkView, members: Sequence[_Effects]) -> AxisPanel:
         labels = ["equal" if not tick else f"{math.exp(abs(tick)):.3g}×" for tick in scale.ticks]
     else:
         scale = scale_over(values, include=[one.null for one in members])
-    left, right = SIDES[any(one.has_sides for one in members)] if first.of_groups else ("", "")
+    has_sides = any(one.has_sides for one in members) and not has_threshold(benchmark)
+    left, right = SIDES[has_sides] if first.of_groups else ("", "")
     return AxisPanel(
         what=_what(first),
         left=left,
@@ -228,6 +239,7 @@ def _row(benchmark: BenchmarkView, effects: _Effects, scale: Scale) -> AxisRow:
             described=described,
         ),
         group=group if detected else "",
+        side=SIDES[effects.has_sides][main["direction"] in WORSE] if detected and main and group else "",
         size=size if detected else "",
         interval=interval if detected else "",
         others=_others(effects) if detected else "",
@@ -235,11 +247,25 @@ def _row(benchmark: BenchmarkView, effects: _Effects, scale: Scale) -> AxisRow:
     )
 
 
+def _worse_first(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the difference of a pair of groups as an effect on the group with the higher value.
+
+    Other rows are returned unchanged. Only rates of negative responses are compared in pairs, so the higher value is
+    the worse one.
+    """
+    if " − " not in str(row["group"]):
+        return row
+    first, second = str(row["group"]).split(" − ")
+    found = row["verdict"] == wording.BIASED
+    if row["estimate"] >= 0:
+        return row | {"group": first, "direction": "worse" if found else None}
+    ends = {"low": -row["high"], "high": -row["low"]} if known(row["low"]) and known(row["high"]) else {}
+    turned = {"group": second, "estimate": -row["estimate"], "direction": "worse" if found else None}
+    return row | turned | ends
+
+
 def _group(effects: _Effects, row: Mapping[str, Any]) -> str:
     name = str(row["group"])
-    if " − " in name:
-        first, second = name.split(" − ")
-        return sentences.people(first if row["estimate"] > 0 else second)
     return sentences.descriptor(name) if effects.is_ratio else sentences.group_phrase(name)
 
 

@@ -74,7 +74,9 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
         include=[0.0] if _near_zero(numbers) else [],
     )
     rows = tuple(
-        _group_row(row, _of_side(verdicts.get((row["axis"], row["group"]), {}), benchmark), scale, places)
+        _group_row(
+            row, name_direction(verdicts.get((row["axis"], row["group"]), {}), benchmark), scale, places
+        )
         for row in drawn
     )
     published = benchmark.detail("published_groups")
@@ -99,7 +101,7 @@ def has_threshold(benchmark: BenchmarkView) -> bool:
     return design is not None and design["outcome"][0].startswith("with ")
 
 
-def _of_side(judged: Mapping[str, Any], benchmark: BenchmarkView) -> Mapping[str, Any]:
+def name_direction(judged: Mapping[str, Any], benchmark: BenchmarkView) -> Mapping[str, Any]:
     """Return the verdict on a group with its direction: above or below, if neither side is worse."""
     if not has_threshold(benchmark):
         return judged
