@@ -24,9 +24,12 @@ from evenhand.runs.requests import ConversationRequest, count_samples
 from evenhand.runs.shards import next_number, read_shards, refuse_gone, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import Interrupted, ResponseError, WriteError, add_session, as_json
+from evenhand.weights import return_free_memory
 
 WRITTEN_FOR_ONE_SCORED = 8
 """Factor by which first shards of continuations are smaller, because generating takes longer than scoring."""
+TRIM_SECONDS = 5.0
+"""Minimum time between two shards after which freed memory is given back to the system."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,7 @@ def execute(
         session = _begin(directory, sum(stage.most for stage in stages), done, notes)
         numbers, sizes = itertools.count(next_number(folder)), dict[str | None, int]()
         answered, fresh, read = 0, list[pl.DataFrame](), stored.columns
+        trimmed = time.monotonic()
 
         def store(rows: pl.DataFrame) -> None:
             directory.check_in_place()
@@ -181,6 +185,9 @@ def execute(
                             failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
                             bar.advance(requests.height, tokens, failed)
                             first = max(first, requests.height)
+                            if time.monotonic() > trimmed + TRIM_SECONDS:
+                                return_free_memory()
+                                trimmed = time.monotonic()
                         sizes[group["decoding"][0]] = first
                     every = pl.concat([stored, *fresh]).unique(good.columns, keep="last", maintain_order=True)
                     stored, fresh[:] = every, []

@@ -24,6 +24,7 @@ from .devices import (
     processor_memory as processor_memory,
     resolve_device as resolve_device,
     resolve_dtype as resolve_dtype,
+    return_free_memory as return_free_memory,
 )
 from .extra import (
     has_hugging_face as has_hugging_face,

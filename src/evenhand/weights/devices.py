@@ -1,9 +1,12 @@
 """Devices, precisions and memory of this machine: resolve names, and check that a table fits before it is read."""
 
+import ctypes
 import os
 import re
+import sys
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.schema import DataError, ModelError, unknown_name
 
@@ -230,3 +233,19 @@ def check_table_fits(path: Path) -> None:
             f"GiB, but {free / GIB:,.1f} GiB are free.",
             "Split the file, use a sample of its rows, or a machine with more memory.",
         )
+
+
+@cache
+def _malloc_trim() -> Any:
+    """Return the function of glibc that gives free memory back to the system; None in another C library."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
+def return_free_memory() -> None:
+    """Give memory that this process has freed back to the system, where the C library can do it.
+
+    Tokenizers and models free many small pieces in several threads. In a long run, glibc keeps hundreds of megabytes
+    of such pages, although nothing uses them.
+    """
+    if (trim := _malloc_trim()) is not None:
+        trim(0)

@@ -49,6 +49,7 @@ from evenhand.studies.classifier_error import read_classifier_error
 from evenhand.studies.model_options import load_named_model
 from evenhand.studies.placing import far_named_model, refuse_objects
 from evenhand.study import MeasuringOptions, loaded_or_none, name_of
+from evenhand.weights import return_free_memory
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not classified: "
 """How notes of a session begin."""
@@ -187,25 +188,22 @@ def conduct_audit(
             progress.note(note)
     with resumable(f"Resume with: evenhand audit {path}"):
         outcome = execute(
-            plan,
-            model,
-            directory,
-            error_threshold=config.error_threshold,
-            progress=progress,
+            plan, model, directory, error_threshold=config.error_threshold, progress=progress,
             retry_errors=config.retry_errors,
-        )
+        )  # fmt: skip
         note_session(directory, [*_notes(selection), *describe_losses(losses)])
         labelled = None
         if selection.labellings:
             labelled = label(
-                directory,
-                selection.labellings,
-                selection.classifiers,
-                progress=progress,
+                directory, selection.labellings, selection.classifiers, progress=progress,
                 retry_errors=config.retry_errors,
-            )
+            )  # fmt: skip
+        left_out = selection.left_out
+        # the measures read prompts and responses from the folder, so free these copies of them first
+        del plan, selection
+        return_free_memory()
         measure_run(directory, config, config)
-        return AuditResult(directory, outcome, selection.left_out, labelled)
+        return AuditResult(directory, outcome, left_out, labelled)
 
 
 def axes_by_benchmark(selection: Selection) -> dict[str, list[str] | None]:
