@@ -357,7 +357,7 @@ def _words(hint: Any) -> str:
 def _hints(target: Any, *, imports: bool = True) -> dict[str, Any]:
     """Return the annotations of a function or class as types; those that cannot be resolved are left out.
 
-    Without `imports`, no module is imported, and `_Unread` replaces names that are imported for type checkers only.
+    Without `imports`, no module is imported, and `_MissingType` replaces names that are imported for type checkers only.
     """
     with suppress(NameError):  # a name that is imported only for type checkers
         return get_type_hints(target, include_extras=True)
@@ -371,7 +371,7 @@ def _hints(target: Any, *, imports: bool = True) -> dict[str, Any]:
     return hints
 
 
-class _Unread:
+class _MissingType:
     """Replaces a class whose module was not imported. No value is an instance of it."""
 
 
@@ -393,7 +393,7 @@ def _type_checking_names(module: types.ModuleType, imports: bool) -> dict[str, A
             names = {one.asname or one.name: one.name for one in line.names}
             is_ours = line.module.partition(".")[0] == "evenhand"
             if is_ours and not imports:
-                found |= dict.fromkeys(names, _Unread)
+                found |= dict.fromkeys(names, _MissingType)
                 continue
             source = import_module(line.module) if is_ours else sys.modules.get(line.module)
             found |= {name: getattr(source, original, MISSING) for name, original in names.items()}

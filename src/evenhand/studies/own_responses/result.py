@@ -235,7 +235,7 @@ def measure(
             named_by_role(classifiers, [load_benchmark(benchmark or ANSWERS)]) if classifiers else {}
         )
     names, loaded = named_or_loaded(classifiers)
-    source = Path(answers) if isinstance(answers, str | PathLike) else _given(answers)
+    source = Path(answers) if isinstance(answers, str | PathLike) else _table_source(answers)
     measured = measure_responses(
         source,
         benchmark,
@@ -264,7 +264,7 @@ def measure(
     return FileMeasurements(file, measured, folder)
 
 
-def _given(answers: Any) -> Source:
+def _table_source(answers: Any) -> Source:
     from evenhand.studies.own_responses.frames import as_source
 
     return as_source(answers)
