@@ -357,7 +357,7 @@ def _words(hint: Any) -> str:
 def _hints(target: Any, *, imports: bool = True) -> dict[str, Any]:
     """Return the annotations of a function or class as types; those that cannot be resolved are left out.
 
-    Without `imports`, no module is imported, and `_MissingType` replaces names that are imported for type checkers only.
+    Without `imports`, no module is imported; `_MissingType` replaces names that are imported for type checkers only.
     """
     with suppress(NameError):  # a name that is imported only for type checkers
         return get_type_hints(target, include_extras=True)
