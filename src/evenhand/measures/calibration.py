@@ -30,7 +30,7 @@ class Calibrated:
     failing : tuple of str
         Designs in which it misses a requirement on false-positive rate, coverage or power.
     undecided : tuple of str
-        Designs in which more data sets are needed to decide this.
+        Designs in which more simulated data sets are needed to decide whether it misses one.
     why : str
         The missed requirement in the first failing design.
     unmeasurable : int

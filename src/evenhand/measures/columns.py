@@ -35,11 +35,11 @@ RATES_OR_NUMBERS = f"{THRESHOLD} If the outcomes are numbers, use numbers=True."
 LARGEST_LOG = 1e15
 """Largest absolute value of a log-likelihood or log-perplexity, in nats: no text is less likely."""
 UNNAMED = (pl.Binary, pl.Object, pl.Duration, pl.Time, pl.Decimal)
-"""Types of columns that cannot be names: some are not comparable, others have no text."""
+"""Types of columns that cannot contain names: their values cannot be compared, or cannot be shown as text."""
 MOST_COUNTED = 2**53
 """Largest count: floating-point numbers are exact up to it."""
 UNLIKE = frozenset({"annotations"})
-"""Columns whose readers report errors themselves."""
+"""Columns that `check_kinds` does not check, because the functions that read them check their values."""
 
 
 def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:

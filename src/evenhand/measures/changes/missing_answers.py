@@ -24,14 +24,23 @@ from evenhand.stats.disparity import (
 EXPLAINED = "Missing responses could explain the change: "
 OPPOSED = "In the worst case for the additional missing responses, the change is not significant."
 KINDS = {"before": "the first model's", "after": "the second model's", "both": "both models'"}
-"""The model whose responses are missing in a pair, and its name in a sentence."""
+"""What may be missing in a pair of responses (the first, the second or both), and its name in a sentence."""
 
 
 @dataclass(frozen=True)
 class _Lacking:
-    """Missing responses of groups in pairs of responses.
+    """Missing responses of groups, if each pair has one response of either model.
 
-    ``means`` (groups,) are the mean changes. ``absent`` has the missing share of each group, by kind.
+    Attributes
+    ----------
+    names : sequence of str
+        Names of the groups.
+    means : numpy.ndarray, shape (groups,)
+        Mean changes.
+    absent : dict of str to numpy.ndarray of shape (groups,)
+        For each key of KINDS, the share of each group's pairs in which this is missing.
+    kinds : dict of str to MissingExcess
+        For each key of KINDS, the excess of these shares over the smallest one.
     """
 
     names: Sequence[str]
@@ -197,10 +206,11 @@ def _explained_level(pairs: pl.DataFrame, row: dict[str, Any], *, shares: bool) 
 
 
 def _with_bounds(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs with three kinds of added columns.
+    """Return the pairs with four additional columns: `change`, `lacks`, `least` and `most`.
 
-    `change` is after minus before. `lacks` states what is missing: a key of KINDS, or empty. `least` and `most` are
-    bounds of the change if outcomes are from 0 to 1.
+    `change` is after minus before. `lacks` states what is missing: a key of KINDS, or "" if nothing is. `least` and
+    `most` are bounds of the change if outcomes are from 0 to 1. Values of `before` and `after` that are not finite
+    numbers become null.
     """
     before, after = (
         pl.when(pl.col(name).cast(pl.Float64).is_finite()).then(pl.col(name).cast(pl.Float64)).alias(name)

@@ -37,12 +37,16 @@ EXACT = 16
 DRAWS = 9999
 _ROUNDS = 100
 FEW_STEPS, COARSE = 10, (1.25, 1.05)
-"""Factors on the minimum detectable change of a t test, because sign flips of up to ten clusters give few values of p.
+"""Up to FEW_STEPS clusters, the minimum detectable change of a t test is multiplied by a factor of COARSE.
 
-The first is for tests in which a single sign pattern rejects. Simulated for this test with normal changes.
+Sign flips of so few clusters give few different values of p, so they have less power. The first factor is for tests in
+which only one sign pattern is significant, the second for all others. Simulated for this test with normal changes.
 """
 RARE = (15, 1.1)
-"""Number of changed prompts below which sign flips give few values of p as well, and the factor for it (simulated)."""
+"""With many clusters, but fewer changed prompts than the first number, the minimum detectable change gets this factor.
+
+So few changed prompts also give few different values of p. The factor was simulated.
+"""
 
 
 @checked

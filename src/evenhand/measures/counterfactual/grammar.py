@@ -1,4 +1,4 @@
-"""Parse what is read from responses: `number`, `rating:1-10`, `json:score`, `length`, `refusal`, `similarity` ..."""
+"""Parse values of `--outcome`, which state what to read from responses: `number`, `rating:1-10`, `json:score` ..."""
 
 import re
 from collections.abc import Sequence

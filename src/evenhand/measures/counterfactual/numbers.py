@@ -78,7 +78,7 @@ _BROKEN = re.compile(
     r"|\s?(?:mil|mille|mila|mio|mrd|tsd|tausend|mil+ion\w+|mil+iard\w*|mil+ones)\b",
     re.IGNORECASE,
 )
-"""Behind a number: it is no whole, or has a scale that is not read."""
+"""Words after a number that make it unreadable: fractions ("two thirds"), scales in other languages ("mio")."""
 _MULTIPLE = re.compile(
     r"\b(?:(?:half|thirds?|quarters?|fifths?|tenths?)\s+of|half|twice|double|triple)\s+$", re.IGNORECASE
 )
@@ -214,7 +214,11 @@ def _within(one: _Found, others: list[_Found]) -> bool:
 
 
 def _numbers(text: str) -> list[_Found]:
-    """Return all numbers in order, with midpoints of ranges, and NaN for parts or multiples of something."""
+    """Return all numbers of a text in order.
+
+    A range counts as its midpoint. The value is NaN if the number is a part or a multiple of something that the text
+    does not state, such as "half of 80" or "twice 3".
+    """
     found: list[_Found] = []
     for match in _NUMBER.finditer(text):
         if (
@@ -242,7 +246,10 @@ def _numbers(text: str) -> list[_Found]:
 
 
 def _scaled_alike(first: _Found, value: float, times: tuple[float, float]) -> float:
-    """Return the first number of a range, with the scale of the second if its own is omitted: 80-90k, two to 300."""
+    """Return the first number of a range, with the scale of the second if its own is omitted.
+
+    For example, it is 80,000 in "80-90k". `value` and `times` are the second number and its scales (see `_value`).
+    """
     ending, largest = times
     if first.times == (1.0, 1.0) and first.value < value / ending:
         return first.value * ending
@@ -256,7 +263,7 @@ def _labelled(text: str, start: int) -> bool:
 
 
 def _is_said(text: str, match: re.Match[str]) -> bool:
-    """Return True if the word is alone, after a label, or before what it is out of."""
+    """Return True if the word "one" is a number: it is the whole text, follows a label, or begins "one out of ten"."""
     return (
         text.strip(" .!\n\"'").lower() == match[0].lower()
         or _labelled(text, match.start())
@@ -266,7 +273,10 @@ def _is_said(text: str, match: re.Match[str]) -> bool:
 
 
 def _value(match: re.Match[str]) -> tuple[float, tuple[float, float]]:
-    """Return the number, and its scales: all at its end multiplied, and the largest."""
+    """Return the number and two scales: the product of the scale words at its end, and the largest scale word.
+
+    For "two hundred thousand", the number is 200,000 and the scales are 100,000 and 1,000.
+    """
     if match["part_of_big"] is not None:
         times = _times(match["part_of_big"])
         return _part(match["part_of_big"]) * times, (times, times)
@@ -313,7 +323,7 @@ def _part(text: str) -> float:
 
 
 def _of_words(words: str) -> tuple[float, float, float]:
-    """Return the number, and its scales: all at its end multiplied, and the largest."""
+    """Return the number in words, and its two scales (see `_value`)."""
     total, current, ending, largest = 0.0, 0.0, 1.0, 1.0
     for word in re.split(r"[\s-]+", words.lower()):
         scale = SCALES.get(word) or SCALES.get(word.removesuffix("s"), 0.0)

@@ -258,7 +258,10 @@ def _compared(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iter
 
 
 def _categories(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iterator[Compared]:
-    """Yield the comparison of each of the most common texts with all others; if there are two texts, only of one."""
+    """Yield a comparison of groups for each of the most common texts: how often it occurs, compared with all others.
+
+    If there are only two texts, one comparison is enough.
+    """
     counts = read["category"].drop_nulls().value_counts().sort("count", "category", descending=[True, False])
     chosen = counts["category"].head(MOST_CATEGORIES).to_list()
     chosen = chosen[:1] if counts.height == 2 else chosen

@@ -12,8 +12,11 @@ from evenhand.schema import DataError, UsageError
 from evenhand.stats import Floats
 
 LEAST_NOUNS = 3
-"""Nouns shared by all pairs from which they are a sample; fewer are taken as fixed. In simulations (300 data sets a
-design, 5 pairs, 16 descriptors) the interval of the spread for nouns like these covered 84 to 100% with two nouns."""
+"""Minimum number of nouns, shared by all pairs of templates, that count as a random sample.
+
+With fewer, results hold for these nouns only. In simulations (300 data sets per design, 5 pairs, 16 descriptors), the
+95% interval of the spread covered 84 to 100% if two nouns were treated as a sample.
+"""
 _NEARLY_OWN = 1.2
 """Up to this average number of pairs per noun, nouns count as sampled separately for each pair."""
 

@@ -35,7 +35,7 @@ from evenhand.stats.contrasts import (
 )
 
 HERE_MARGIN = 0.22
-"""Smallest shift that counts in these very sentences, nats (odds of 1.25). A reader can judge each of them."""
+"""Smallest shift that counts for the sentences of the audit, which readers can judge themselves: nats (ratio 1.25)."""
 PAIRWISE_UP_TO = 10
 """Maximum number of descriptors of an axis for which each pair is compared."""
 _SHARED = (

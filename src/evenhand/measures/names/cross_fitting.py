@@ -17,16 +17,17 @@ SMOOTHING = 0.5
 SAME = 1e-9
 """A standard error below this is due to rounding: names do not differ at all."""
 Entries = Sequence[tuple[int, int]]
-"""(group, bin) of each number of a profile."""
+"""The combinations (group, bin) whose overindexing is measured. Their numbers together are called a profile."""
 Binning = Callable[[Floats], Codes]
-"""From frequencies (groups, V) to the bin of each token, (V,)."""
+"""Function from frequencies of V tokens, shape (groups, V), to the bin of each token, shape (V,)."""
 
 
 @dataclass(frozen=True)
 class CrossFitted:
-    """Length of a profile of overindexing, and its entries, with intervals; arrays of shape (1 + entries,).
+    """Result of `cross_fitted`: estimates with 95% CI and standard error. Arrays have the shape (1 + entries,).
 
-    The first number is the length of the profile along its expected direction. All numbers are fractions.
+    The first number is the length of the profile, measured along the direction that other names suggest. The others are
+    the overindexing of each entry. All numbers are fractions.
     """
 
     estimate: Floats
@@ -37,7 +38,7 @@ class CrossFitted:
 
 
 def overindexing(masses: Floats, entries: Entries) -> Floats:
-    """Return how much more a group uses a bin than the mean of groups, (entries,): share / mean share - 1.
+    """Return how much more a group uses a bin than the mean of groups: share / mean share - 1, shape (entries,).
 
     `masses` (groups, bins) are the shares of each group's tokens. The result is 0 for a bin that no group uses.
     """
@@ -141,7 +142,10 @@ def _joined(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
 
 
 def _slopes(masses: Floats, entries: Entries) -> Floats:
-    """Return the derivatives of the profile by each group's share of each bin, shape (groups, entries, bins)."""
+    """Return the derivatives of the profile by each group's share of each bin, shape (groups, entries, bins).
+
+    The entry of a group and bin is share / mean - 1, and the mean contains the shares of all groups.
+    """
     number = len(masses)
     mean = masses.mean(axis=0)
     slopes = np.zeros((number, len(entries), masses.shape[1]))

@@ -1,4 +1,4 @@
-"""Classifier bias: how well a classifier infers the gender of the opener's name from what is said."""
+"""Classifier bias: how well a classifier infers the gender of the opener's name from the utterances that follow."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from evenhand.measures.names.self_chats import generated
 from evenhand.schema import Card, DataError, checked
 
 SCALE = 50.0
-"""Percentage points above chance if the accuracies of two genders sum to 1 more than chance."""
+"""Factor that converts (sum of the accuracies of both genders - 1) to percentage points above chance, 0 to 50."""
 LEAST_NAMES = 3
 NEITHER, TOSS = "neither", 0.5
 """Prediction of a classifier that recognises no gender, and the share that it counts as correct: a coin toss."""

@@ -98,7 +98,7 @@ def token_bins(
 ) -> TokenBins:
     """Test whether conversations opened by women's and by men's names use different tokens (token-bin bias).
 
-    Use it to test whether a model talks differently to women and to men, whatever the words are. Utterances are from
+    Use it to test whether a model talks differently to women and to men, in any words. Utterances are from
     self-chats: conversations of a model with itself that speaker A opens with a name.
 
     Parameters

@@ -167,7 +167,7 @@ def stereotype_change(
             second=100 * pl.col("later").mean(),
         )
         levels = {"before": terms["first"].mean(), "after": terms["second"].mean()}
-        # an item that changes moves by 100 points
+        # the outcome of an item that changes is 0 before and 100 after, or vice versa
         found = mean_over_terms(terms, null=0.0, bounds=(-100.0, 100.0), step=100.0, level=level)
         described = {} if axis is not None else dict.fromkeys(("p", "minimum_detectable", "obstacle"))
         rows.append(base | levels | found | described)

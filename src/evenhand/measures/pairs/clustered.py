@@ -131,8 +131,12 @@ def planned_groups(pairs: pl.DataFrame, *, level: float, seed: int) -> pl.DataFr
 
     Parameters
     ----------
-    pairs
-        bias_type, pair, swap.
+    pairs : polars.DataFrame
+        One row per pair with bias_type, pair and swap, as in `once_each`.
+    level : float
+        Significance level of a bias type.
+    seed : int
+        Random seed of the simulated data.
     """
     planned = once_each(pairs.with_columns(outcome=pl.lit(0.5)))
     rows = []

@@ -1,7 +1,7 @@
 """Group pairs of sentences that say nearly the same, such as a phrase with and without "all" or "because" in front.
 
-The common part of two comments is what they say, not about whom. It consists of the words that both sentences of a pair
-share, with a gap where they differ.
+Both sentences of a pair say the same about two groups. What they say is the words that they share, with a gap where
+they differ. Pairs are compared by these words, and not by the groups.
 """
 
 from collections.abc import Sequence

@@ -18,7 +18,7 @@ from evenhand.stats.votes import (
 
 Kept = npt.NDArray[np.bool_]
 LEAST_ITEMS = 20
-"""Below which a correlation has limits that leave nothing out."""
+"""Minimum number of items. With fewer, the confidence interval of a correlation is too wide to exclude anything."""
 LEAST_PROMPTS = 15
 """Number of shared prompts below which intervals are too narrow: 95% CIs cover 90% with 5 or 8, and 94% with 15."""
 
@@ -94,10 +94,16 @@ def people_of(
 
     Parameters
     ----------
+    items, persons, contexts : numpy.ndarray of int, shape (n,)
+        Codes of item, annotator and prompt of each judgement.
+    values : numpy.ndarray, shape (n,)
+        The judgements as numbers.
     prompts : int or None
         Number of prompts that items share. None: each item has its own.
     counted : bool
         True if values are 1 for one answer and 0 for all others, so that the answer may be too rare.
+    seed : int
+        Random seed of the jackknife.
     """
     return People(items, persons, contexts, values, _obstacle(items, persons, values, prompts, counted), seed)
 

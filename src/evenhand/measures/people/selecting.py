@@ -144,13 +144,17 @@ def _told(rows: pl.DataFrame, measure: str, key: str | None) -> pl.Series:
 
 
 def shared_by(frame: pl.DataFrame, names: Sequence[str]) -> list[Codes]:
-    """Return codes of the columns that relate judgements: the first two always, others if items share values."""
+    """Return codes of the columns by which judgements are related, one array (rows,) for each.
+
+    The first two of `names` (person and item) are always used. Another column is used if several items share one of its
+    values.
+    """
     spanning = [name for name in names[2:] if _spans_items(frame, name, names[1])]
     return [codes_of(frame, name) for name in (*names[:2], *spanning)]
 
 
 def codes_of(frame: pl.DataFrame, name: str) -> Codes:
-    """Return an integer from 0 for each row that is equal for equal values; each null has its own."""
+    """Return an integer from 0 for each row: equal for equal values of a column, and a separate one for each null."""
     ranks = frame[name].rank("dense").cast(pl.Float64).to_numpy() - 1
     alone = np.isnan(ranks)
     codes: Codes = np.where(alone, 0, ranks).astype(np.int64)
@@ -193,8 +197,8 @@ def by_keys(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[st
 def too_few(persons: int, items: int, /, **shared: int | None) -> str | None:
     """Return why results of so few annotators and items do not generalise, or None.
 
-    `shared` has the number of shared things by name in the singular ("prompt", "conversation of base"); None: none are
-    shared.
+    `shared` has the numbers of prompts or conversations that several items share, with a name in the singular as key
+    ("prompt", "conversation of base"). None: none are shared.
     """
     counts: dict[str, int | None] = {"person": persons, "item": items, **shared}
     short = [
@@ -216,7 +220,7 @@ def _plural(what: str) -> str:
 
 
 def adjusted(rows: list[dict[str, object]]) -> list[float | None]:
-    """Return Holm's q of the rows' p-values, over rows without an obstacle."""
+    """Return the p-values of the rows, adjusted by Holm over rows without an obstacle; None for rows with one."""
     p = np.array([_p(row) for row in rows], dtype=np.float64)
     return [None if np.isnan(q) else float(q) for q in holm(p)] if len(p) else []
 
@@ -227,7 +231,11 @@ def _p(row: dict[str, object]) -> float:
 
 
 def decide(rows: list[dict[str, object]], alpha: float, words: tuple[str, str]) -> list[dict[str, object]]:
-    """Return the rows with q and verdict: one of `words` (above, below the null), not detected, or not measurable."""
+    """Return the rows with q and a verdict.
+
+    The verdict is the first of `words` if the estimate is above the null, the second if it is below, "not detected", or
+    "not measurable".
+    """
     for row, q in zip(rows, adjusted(rows), strict=True):
         row["q"] = q
         if row["obstacle"] is not None or q is None:

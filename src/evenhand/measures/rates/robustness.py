@@ -39,9 +39,11 @@ def sure_part(found: Comparison) -> Floats:
 
 
 def agreeing_share(part: AxisUnits, found: Comparison) -> Floats:
-    """Return the share of each group's missing responses that must agree with its finding (known,); NaN without one.
+    """Return the share of each group's missing responses that must agree with its finding, so that it holds (known,).
 
-    The missing responses of all other groups are assumed to contradict it. 0: it holds whatever is missing.
+    A finding is that a group is treated worse or better. A missing response agrees with "worse" if it was negative, and
+    with "better" if it was not. Those of all other groups are assumed to disagree. 0: the finding holds even if all
+    missing responses disagree. NaN if the CI of the group's difference includes 0.
     """
     sure, weights = sure_part(found), _reference_weights(found)
     lowest, slope = (values[found.places] for values in part.filled)

@@ -22,7 +22,20 @@ ONE_TEMPLATE = (
 
 @dataclass(frozen=True)
 class OwnStyle:
-    """Crossed prompts, and variance components of each style and of the summed styles of each cluster."""
+    """Variance components of the styles of crossed prompts.
+
+    Attributes
+    ----------
+    prompts : CrossedPrompts
+        Prompts with descriptors, templates and nouns crossed.
+    names : list of str
+        Names of the styles.
+    members : mapping of str to list of int
+        For each cluster, the positions of its styles in ``names``.
+    outcomes : list of CrossedOutcome
+        Components of each style, then of the summed probability of each cluster. Empty with fewer than two descriptors
+        or cells.
+    """
 
     prompts: CrossedPrompts
     names: list[str]
@@ -117,7 +130,10 @@ class OwnStyle:
 
 
 def _largest(descriptors: int, outcomes: int) -> float:
-    """Return the largest possible variance between descriptors, summed over styles."""
+    """Return the largest possible variance between descriptors, summed over styles (probabilities that sum to 1).
+
+    For one style, it is that of half of the descriptors at 0 and half at 1.
+    """
     half = descriptors // 2
     return 1.0 if outcomes > 1 else half * (descriptors - half) / (descriptors * (descriptors - 1))
 

@@ -77,10 +77,10 @@ def overlap(replies: Sequence[Sequence[str]], references: Sequence[Sequence[Sequ
 
     Parameters
     ----------
-    replies
-        N lists of tokens.
-    references
-        For each reply, one or more references, which are lists of tokens.
+    replies : sequence of sequence of str, length n
+        Tokens of each reply.
+    references : sequence of sequence of sequence of str, length n
+        For each reply, the tokens of one or more references.
 
     References
     ----------
@@ -117,17 +117,17 @@ def overlap(replies: Sequence[Sequence[str]], references: Sequence[Sequence[Sequ
 
 
 def bleu(matched: Floats, grams: Floats, closest: Floats) -> Floats:
-    """Cumulative BLEU-1 to BLEU-4, shape (..., 4), from sums over replies.
+    """Return cumulative BLEU-1 to BLEU-4, shape (..., 4), from sums over replies.
 
     Precisions without a match count as 1/2, 1/4, ... of one match, in order of length, as in mteval-v14c by default.
     BLEU is 0 if no word matches, or if there are no n-grams of a length.
 
     Parameters
     ----------
-    matched, grams
-        (..., 4).
-    closest
-        (...,); see Overlap.
+    matched, grams : numpy.ndarray, shape (..., 4)
+        Sums of the attributes of `Overlap` with these names.
+    closest : numpy.ndarray, shape (...,)
+        Sum of `Overlap.closest`.
 
     References
     ----------
@@ -149,14 +149,14 @@ def bleu(matched: Floats, grams: Floats, closest: Floats) -> Floats:
 
 
 def nist(information: Floats, grams: Floats, average: Floats) -> Floats:
-    """Cumulative NIST-1 to NIST-4 in bits, shape (..., 4), from sums over replies.
+    """Return cumulative NIST-1 to NIST-4 in bits, shape (..., 4), from sums over replies.
 
     Parameters
     ----------
-    information, grams
-        (..., 4).
-    average
-        (...,); see Overlap.
+    information, grams : numpy.ndarray, shape (..., 4)
+        Sums of the attributes of `Overlap` with these names.
+    average : numpy.ndarray, shape (...,)
+        Sum of `Overlap.average`.
 
     References
     ----------
@@ -170,6 +170,7 @@ def nist(information: Floats, grams: Floats, average: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         each = np.where(grams > 0, information / grams, 0.0)
         ratio = np.minimum(grams[..., 0] / average, 1.0)
+        # exp(beta log(ratio)²), with beta such that the penalty is 0.5 if replies are shorter by the factor HALF_AT
         penalty = np.exp(np.log(0.5) / np.log(HALF_AT) ** 2 * np.log(ratio) ** 2)
         return np.asarray(np.cumsum(each, axis=-1) * np.nan_to_num(penalty)[..., None])
 

@@ -175,9 +175,8 @@ def _limits_of_one_mean(
     Other clusters may still differ. At least the share `alike` of all clusters has this mean. The rest is assumed to
     be as far away as possible: at the bound, or mirrored at the null.
     """
-    alike = (alpha / 2) ** (
-        1 / clusters
-    )  # Clopper and Pearson's lower bound of a share, if k of k clusters agree
+    # Clopper and Pearson's lower bound of the share that agrees, if k of k clusters do
+    alike = (alpha / 2) ** (1 / clusters)
     towards_null = null + (mean - null) * (2 * alike - 1)
     if mean > null:
         return towards_null, mean + (1 - alike) * (bounds[1] - mean)

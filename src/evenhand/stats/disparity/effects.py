@@ -288,9 +288,8 @@ def _simulated_design(design: Design, level: float) -> Drawn:
     """Return the design of simulated data sets, with rounded numbers so that results can be reused."""
     groups, sizes = len(design.sizes), design.sizes
     several = 0 if design.variance is not None else design.samples
-    steps = (
-        100 if design.common else 20
-    )  # phi is small if differences between prompts cancel, so round it less
+    # phi is small if differences between prompts cancel, so round it less
+    steps = 100 if design.common else 20
     phi = max(round(steps * design.phi) / steps, float(f"{min(design.phi, 0.05):.1g}"), 1e-4)
     counts = tuple(int(size) for size in (np.full(groups, round(sizes.mean())) if design.crossed else sizes))
     return Drawn(counts, several, design.crossed, phi, level, design.cautious, design.common)
