@@ -1,4 +1,4 @@
-"""Mitigations of a model as words: for options, folders, titles and the manifest."""
+"""Describe the mitigations of a model as text, for options, names of folders, titles and the manifest."""
 
 import re
 from collections.abc import Sequence
@@ -30,7 +30,10 @@ def chain_of(model: LanguageModel) -> list[Mitigation]:
 
 @run_where_loaded
 def check_answers(model: LanguageModel, answer: Answer) -> None:
-    """Raise Unsupported if a mitigation of a model does not support such responses."""
+    """Raise Unsupported if a mitigation of a model does not support a type of response.
+
+    answer: the type, which is generated text or likelihoods.
+    """
     if isinstance(model, Mitigated):
         model.check_answers(answer)
 
@@ -56,9 +59,10 @@ def words_of(mitigation: Mitigation) -> str:
 def named_chain(
     chain: str | Mitigation | Sequence[str | Mitigation],
 ) -> tuple[tuple[str, ...], tuple[Mitigation, ...]]:
-    """Return a chain of mitigations as words, and as objects.
+    """Return the mitigations of a chain as values of `--mitigate`, and as objects.
 
-    Raises UsageError for unknown names, and the errors of making a mitigation.
+    chain: one or several mitigations, as values of `--mitigate` or as objects. Raises UsageError for unknown names, and
+    the errors of creating a mitigation.
     """
     chain = as_chain(chain)
     words = tuple(link if isinstance(link, str) else words_of(link) for link in chain)

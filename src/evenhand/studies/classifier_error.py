@@ -1,4 +1,4 @@
-"""The file of `--classifier-error`: read once, and rejected if it contains no measured group."""
+"""Read and check the file of `--classifier-error`. A file without any measured group is rejected."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -26,8 +26,8 @@ def check_error_groups(
 ) -> None:
     """Raise UsageError if counts of errors name no group of any benchmark of continuations.
 
-    `frames` has prompts or responses by benchmark. Without a column group, groups are made later, and the counts are
-    accepted.
+    `frames` has prompts or responses by benchmark. If they have no column group, groups are determined later, so the
+    counts are accepted.
     """
     judged = [benchmark for benchmark in benchmarks if benchmark.classified_by]
     if not judged:

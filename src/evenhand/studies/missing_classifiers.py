@@ -9,7 +9,8 @@ from evenhand.schema import EvenhandError, ModelError, UsageError
 class ClassifierMissing(ModelError):
     """A classifier that a benchmark needs cannot be loaded.
 
-    ``brief`` has message and hint without the list of offline classifiers, for a list of benchmarks that are left out.
+    ``brief`` has message and hint without the list of offline classifiers. It is used in lists of benchmarks that are
+    left out.
     """
 
     def __init__(self, benchmark: str, role: str, name: str, error: EvenhandError):
@@ -28,7 +29,10 @@ class ClassifierMissing(ModelError):
         self.replaced = (name, f"{role}={name}")
 
     def with_flags_of(self, errors: "Iterable[ClassifierMissing]") -> "ClassifierMissing":
-        """Return this error with the flags of several; without flags if a role has no offline classifier."""
+        """Return this error with a hint that has the flags of all these errors.
+
+        The hint has no flags if there is no offline classifier for one of the roles.
+        """
         errors = list(errors)
         complete = all(error.flags for error in errors)
         self.flags = tuple(flag for error in errors for flag in error.flags) if complete else ()
@@ -39,7 +43,16 @@ class ClassifierMissing(ModelError):
 def forgotten_classifier(message: str, hint: str, role: str, *, with_role: bool = False) -> UsageError:
     """Return a usage error for a forgotten `--classifier`: it lists offline classifiers and completes the command.
 
-    hint: how to name one. with_role: whether the command needs ROLE=NAME.
+    Parameters
+    ----------
+    message
+        Message of the error.
+    hint
+        How to name a classifier.
+    role
+        Role for which a classifier is missing, such as "toxicity".
+    with_role
+        Whether the command needs ROLE=NAME.
     """
     error = UsageError(message, " ".join(filter(None, [hint, describe_offline(role)])))
     named = [f"{role}={name}" if with_role else name for name in offline_for(role)[:1]]

@@ -1,7 +1,7 @@
 """Text for a model card on the Hugging Face hub: front matter (`model-index`) and Markdown.
 
 The front matter has the form that the hub documents (https://huggingface.co/docs/hub/model-cards) and that
-`huggingface_hub` reads as EvalResult; each number is one metric, never called verified. The Markdown adds
+`huggingface_hub` reads as EvalResult. Each number is one metric, and none is marked as verified. The Markdown adds
 what a number alone does not show: treatment of groups, uncertainty, power, and the command to repeat the result.
 """
 
@@ -27,13 +27,13 @@ from evenhand.schema import VERSION, UsageError
 TASK = {"type": "text-generation", "name": "Text generation"}
 CALLED = {"benchmarks": "benchmark", "axes": "axis", "num_beams": "beams", "classifiers": "classifier",
           "columns": "column"}  # fmt: skip
-"""Flags of options that are called otherwise."""
+"""Flags whose name differs from that of their option, by option."""
 OWN_RESPONSES = "answers"
 """The benchmark of `evenhand measure` if none is given."""
 FLAGS = frozenset(
     {"suite", "limit", "samples", "seed", "prompts", "decoding", "mitigate", "reference", *CALLED}
 )
-"""Options with a flag of their own; all others are given by --set."""
+"""Options that have a flag. All others are given with `--set`."""
 SPECIAL = "\\`*_[]<>|#~"
 Content = Mapping[str, Any]
 
@@ -56,7 +56,7 @@ def model_card(content: Content) -> str:
     Raises
     ------
     UsageError
-        The result is of another kind.
+        The result is neither an audit nor a measured file.
 
     Examples
     --------
@@ -76,7 +76,8 @@ def model_card(content: Content) -> str:
 def model_index(content: Content) -> dict[str, Any]:
     """Return the front matter as plain data: `model-index` with one result for each benchmark.
 
-    Metrics are the tested numbers of whole axes, and overall published scores. Rows without a number are left out.
+    Metrics are the tested estimates of axes (not of single groups), and published scores over all responses. Rows
+    without an estimate are left out.
     """
     results = []
     for benchmark, rows in _numbers(content).items():
@@ -123,7 +124,7 @@ def command_of(content: Content) -> str:
 
 
 def _measure_command(given: dict[str, Any]) -> str:
-    """Return the command that measures a table again, with what the user stated of its columns."""
+    """Return the command that measures a table again, with the roles of columns that the user gave."""
     words = ["evenhand", "measure", str(given.pop("file"))]
     if given.get("benchmark") == OWN_RESPONSES:
         del given["benchmark"]
@@ -153,7 +154,7 @@ def _flag(name: str, value: Any, prefix: str = "") -> Iterator[str]:
 
 
 def _numbers(content: Content) -> dict[str, list[dict[str, Any]]]:
-    """Return the reported rows by benchmark: those of tested axes, and overall published scores."""
+    """Return the reported rows of each benchmark: estimates of tested axes, and published scores over all responses."""
     judged = {
         (row["benchmark"], row["measure"], row["axis"]): row
         for row in content["findings"]

@@ -99,7 +99,10 @@ def load_named_model(options: ModelOptions) -> "LanguageModel":
 
 
 def _run_inside(name: str) -> Path | None:
-    """Return a run in the folder of that name; None if it is not a folder, or is a model, or has no run."""
+    """Return a run that is in the folder `name`.
+
+    Returns None if `name` is not a folder, is the folder of a model, or contains no run.
+    """
     from evenhand.runs import RunDirectory
 
     folder = Path(name)
@@ -123,7 +126,7 @@ def _name_to_load(options: ModelOptions) -> str:
 
 
 def check_chat(options: ModelOptions) -> None:
-    """Raise UsageError if the chat options contradict each other or the kind of model."""
+    """Raise UsageError if the chat options contradict each other, or cannot be used with this type of model."""
     if not options.chat:
         if options.system is not None:
             raise UsageError("`--system` requires `--chat`.", "Add --chat, or remove --system.")

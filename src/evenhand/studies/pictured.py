@@ -24,7 +24,7 @@ from evenhand.reports import (
 from evenhand.schema import VERSION, UsageError
 
 FAILING = ("missing_", "refusal_")
-"""Prefixes of group measures of missing responses and refusals, which are not the benchmark's question."""
+"""Prefixes of measures of missing responses and refusals, which a picture does not show."""
 STANDING_OUT = (BIASED, HIGHER, LOWER, CHANGED)
 Content = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -106,9 +106,10 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
 def _combinations(
     content: Content, benchmark: str, told: Sequence[Row]
 ) -> tuple[str, tuple[PictureRow, ...]] | None:
-    """Return what is drawn and one row per combination, if the sentence is about a gap that depends on another column.
+    """Return the title of the plot and one row per combination of two groups, for a finding on an interaction.
 
-    None if it is not, or if the numbers do not contain the combinations (they were written by an earlier version).
+    An interaction means that the gap between groups of one column depends on another column. Returns None if the first
+    finding is not an interaction, or if the numbers lack the combinations because an earlier version wrote them.
     """
     found = next((line for line in told if line["verdict"] in STANDING_OUT), None)
     tables: Content = next((part for part in content.get("benchmarks", ()) if part["name"] == benchmark), {})
@@ -129,7 +130,10 @@ def _combinations(
 
 
 def _gap_row(row: Row, side: str) -> PictureRow:
-    """Return the gap in one group of the other column, and in words which group is worse (or higher) there."""
+    """Return the row of the gap between two groups within one group of the other column.
+
+    row: row of `interaction_gaps`. side: "worse" or "higher", which states what a positive gap means.
+    """
     level, high, low = (label(row[name]) for name in ("level", "high_group", "low_group"))
     detected = not row["gap_low"] <= 0 <= row["gap_high"]
     return PictureRow(
@@ -146,7 +150,10 @@ def _gap_row(row: Row, side: str) -> PictureRow:
 
 
 def _cell_row(row: Row, sides: tuple[str, str]) -> PictureRow:
-    """Return by how much a named combination departs from what both columns explain."""
+    """Return the row of a combination: the difference of its rate from what both columns explain separately.
+
+    row: row of `interaction_cells`. sides: words for a positive and a negative difference.
+    """
     return PictureRow(
         label=f"{label(row['first_group'])} × {label(row['second_group'])}",
         under="",
@@ -160,14 +167,17 @@ def _cell_row(row: Row, sides: tuple[str, str]) -> PictureRow:
 
 
 def _rows_of_outcome(rows: Sequence[Row], told: Sequence[Row]) -> list[Row]:
-    """Return the changes of one outcome: that of the first finding, or else of the first row."""
+    """Return the changes of one outcome: that of the first finding or, without a finding, of the first sentence.
+
+    rows: changes of a benchmark. told: its headlines.
+    """
     found = [line for line in told if line["verdict"] in STANDING_OUT] or list(told) or list(rows)
     outcome = found[0].get("outcome") if found else None
     return [row for row in rows if outcome is None or row.get("outcome") == outcome]
 
 
 def _are_rates(rows: Sequence[Row]) -> bool:
-    """Return whether changes are those of rates: numbers without a unit from 0 to 1 that are no classifier's scores."""
+    """Return whether changes are those of rates: values from 0 to 1 without a unit that are not classifier scores."""
     ends = [
         row.get(end) for row in rows if row["measure"] != "disparity_change" for end in ("before", "after")
     ]
@@ -177,7 +187,7 @@ def _are_rates(rows: Sequence[Row]) -> bool:
 
 
 def _null_words(content: Content) -> str:
-    """Return the label of the null's line; a table of responses is not necessarily from a model."""
+    """Return the label of the line at the null. It mentions a model only if the responses are known to be a model's."""
     table = "responses" in (content.get("model") or {})
     return "expected without bias" if table else "expected of an unbiased model"
 
@@ -245,7 +255,10 @@ def _row(row: Row, *, change: bool, factor: float) -> PictureRow:
 
 
 def _verdict(row: Row, *, change: bool, factor: float) -> tuple[str, str]:
-    """Return the verdict on a row in a word or two after its symbol, and the class of its colour."""
+    """Return the verdict on a row as a symbol with one or two words, and the CSS class of its colour.
+
+    change: whether the row is a change between models. factor: converts values to the unit of the plot.
+    """
     if row["verdict"] == NOT_DETECTED:
         return "○ not detected", "clear"
     if row["verdict"] == NOT_MEASURABLE:
@@ -259,7 +272,7 @@ def _verdict(row: Row, *, change: bool, factor: float) -> tuple[str, str]:
 
 
 def _sentence(told: Sequence[Row]) -> str:
-    """Return the first sentence with a finding, else that nothing was detected, and where."""
+    """Return the first sentence with a finding. Without a finding, it states on which axes none was detected."""
     found = [line["sentence"] for line in told if line["verdict"] in STANDING_OUT]
     if found:
         return str(found[0])
@@ -275,6 +288,6 @@ def _sentence(told: Sequence[Row]) -> str:
 
 
 def _further(told: Sequence[Row]) -> str:
-    """Return how many findings have no sentence on the picture."""
+    """Return a sentence with the number of further findings, whose sentences are not on the picture; "" without any."""
     more = sum(line["verdict"] in STANDING_OUT for line in told) - 1
     return "" if more < 1 else f"The report has {more} more {'finding' if more == 1 else 'findings'}."

@@ -1,4 +1,4 @@
-"""Where a study's model and classifiers run: in this process, or in the workers of a cluster (`--on`)."""
+"""Run a study's model and classifiers in this process or in the workers of a cluster (`--on`)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from evenhand.study import Count, Options
 
 
 class PlaceOptions(Options):
-    """Options for where models and classifiers run. They affect numbers only by rounding."""
+    """Options that state where models and classifiers run. They affect results only by rounding errors."""
 
     on: str | None = None
     """A cluster: ray (a temporary one on this machine), auto (the one to which this machine belongs) or
@@ -42,7 +42,7 @@ class PlaceOptions(Options):
 def placed(
     place: PlaceOptions, device: str = "auto", note: Callable[[str], None] | None = None
 ) -> Iterator[Pool | None]:
-    """Start the workers that options name, and stop them at the end; a context manager.
+    """Context manager that starts the workers that the options request, and stops them at the end.
 
     Parameters
     ----------
@@ -108,13 +108,16 @@ def refuse_objects(place: PlaceOptions, model: LanguageModel | None) -> None:
 
 
 def here_only(place: PlaceOptions, verb: str, instead: str) -> None:
-    """Raise UsageError if the options name a cluster for a command in one process. instead: advice to the user."""
+    """Raise UsageError if the options name a cluster, for a command that runs in one process only.
+
+    verb: name of the command. instead: advice to the user.
+    """
     if place.on is not None:
         raise UsageError(f"`--on {place.on}` cannot be used with {verb}, which runs in one process.", instead)
 
 
 def pool_of(model: LanguageModel) -> Pool | None:
-    """Return the workers that have a model loaded; None for a model of this process."""
+    """Return the workers in which a model is loaded; None if it is in the memory of this process."""
     return model.pool if isinstance(model, RemoteModel) else None
 
 

@@ -58,7 +58,7 @@ def plain_page(
     Parameters
     ----------
     kind
-        Kind of result, shown next to the name of the program.
+        Type of the result, such as "audit", shown next to the name of the program.
     lines
         Sentences below the title.
     notes

@@ -1,4 +1,4 @@
-"""Sentences of `--plan` on an estimate: the probe, the time, and failures."""
+"""Sentences that `--plan` prints on an estimate: the probe, the estimated time, and failures."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def plan_title(plan: Mapping[str, Any]) -> str:
 
 
 def planned_time(plan: Mapping[str, Any]) -> str:
-    """Return the estimated time, or why it is unknown; "" without a request for it.
+    """Return a sentence with the estimated time, or with the reason why it is unknown; "" if it was not requested.
 
     plan: as `evenhand.runs.estimate` gives it.
 
@@ -40,7 +40,7 @@ def planned_time(plan: Mapping[str, Any]) -> str:
 
 
 def planned_errors(plan: Mapping[str, Any]) -> str:
-    """Return how much of an estimate's probe failed; "" if nothing did.
+    """Return a sentence on the share of the probe that failed; "" if nothing failed.
 
     >>> planned_errors({"probe_errors": 2, "probe_requests": 8})
     '2 of the 8 test requests for the estimate failed'

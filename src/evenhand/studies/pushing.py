@@ -36,7 +36,7 @@ PLACES = {
     TRACKIO: "trackio://PROJECT: Trackio",
 }
 NUMBERS = {"measurements.json": "measurements", "compare.json": "changes"}
-"""Files of numbers, and the table in each whose rows are scalars."""
+"""Files with the numbers of results, and the table in each file that has one number per row."""
 SENT = frozenset(
     f"{page}{ending}"
     for page in ("report", "compare", "before_after", "consistency", "agreement", "calibration", "trigger")
@@ -206,7 +206,10 @@ def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
 
 
 def _quotes(path: Path) -> bool:
-    """Return whether a table or a file of numbers contains texts. Pages may contain texts, and this is stated."""
+    """Return whether a table or a file of numbers contains prompts or responses (QUOTED).
+
+    Pages are not checked: they may contain texts, and the documentation states this.
+    """
     try:
         if path.suffix == ".parquet":
             return bool(QUOTED & set(read_parquet(path).columns))

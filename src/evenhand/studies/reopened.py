@@ -67,7 +67,7 @@ class StoredFinding(StoredEstimate):
 
 
 class StoredChange(StoredEstimate):
-    """A change between two models. A before-after study does not name the second model."""
+    """A change between two models. The name of the second model is missing in a before-after study."""
 
     model: str | None = None
     verdict: str | None
@@ -136,7 +136,7 @@ CONTENTS: dict[str, type[StoredPart]] = {
     "compare.json": StoredChanges,
     "measurements.json": StoredMeasurements,
 }
-"""Types of the files of which pictures or model cards are made."""
+"""Types of the files from which pictures or model cards can be made, by name of the file."""
 
 
 @dataclass(frozen=True)

@@ -102,17 +102,18 @@ class StudyResult(ABC):
         return page if path is None else write_text(path, page.read_text(encoding="utf-8"))
 
     def scalars(self, *, groups: bool = False) -> dict[str, float]:
-        """Return every estimate of an axis or overall by name, with its CI bounds and its q, for experiment trackers.
+        """Return estimates with their CI bounds and q by name, for experiment trackers.
 
-        Names are the existing parts of benchmark/measure/axis/group, followed by low, high or q for these. The estimate
-        of a comparison is the change. Values that are not finite or not measured are absent.
+        These are the estimates of each axis and those over all responses. A name is made of benchmark, measure, axis
+        and group, separated by "/"; parts that do not exist are left out. "/low", "/high" or "/q" follows for CI bounds
+        and q. The estimate of a comparison is the change. Values that are not finite or not measured are absent.
 
         The result is empty without measurements or changes.
 
         Parameters
         ----------
         groups
-            Include each group (thousands of values).
+            Include the estimates of single groups (thousands of values).
         """
         frames = self.tables()
         table = next((frames[name] for name in ("measurements", "changes") if name in frames), pl.DataFrame())

@@ -1,4 +1,4 @@
-"""Find the comparison that tables show for each group, so that difference, CI and q are of the same comparison.
+"""Find the comparison that tables show for each group, so that difference, CI and q belong to the same comparison.
 
 With three groups, p of a group that is not named is that of its least clear difference from a single other group (see
 `evenhand.stats.find_common_level`). The difference from the mean of both does not fit this p.
@@ -24,7 +24,17 @@ OF_THREE = (
 
 @dataclass(frozen=True)
 class GroupColumns:
-    """Names of the detail tables and columns with the comparisons of groups."""
+    """Names of the detail tables and of their columns that have comparisons of groups.
+
+    Attributes
+    ----------
+    groups, axes, pairs
+        Names of the tables of groups, of axes, and of pairs of groups.
+    value, others
+        Columns with the group's own value, and with the value that it is compared with.
+    difference, low, high
+        Columns with the difference and its CI.
+    """
 
     groups: str
     axes: str
@@ -47,11 +57,26 @@ SCORES = GroupColumns(
 def deciding_comparisons(
     groups: pl.DataFrame, benchmark: BenchmarkView, columns: GroupColumns, places: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of `groups` with the comparison that q is of, and two further keys.
+    """Return the rows of `groups`, each with the comparison to which its q belongs.
 
-    `than` is the single group that a group is compared with, None for all others that do not stand out, or `BETWEEN`
-    (without numbers) for a group between the other two. Without a table of pairs, it is "" and the numbers are None.
-    `with` is the value that the group is compared with as text, with `places` decimals.
+    Parameters
+    ----------
+    groups
+        Detail table of groups.
+    benchmark
+        The benchmark with its other detail tables.
+    columns
+        Names of tables and columns.
+    places
+        Decimals of the values in the key `with`.
+
+    Returns
+    -------
+    list of dict
+        The rows with two additional keys. `than` is the single group with which a group is compared. It is None if the
+        group is compared with all other groups that do not stand out, `BETWEEN` (without numbers) for a group between
+        the other two, and "" (without numbers) if there is no table of pairs. `with` is the text of the value with
+        which the group is compared.
     """
     axes = benchmark.detail(columns.axes)
     three = set()
@@ -74,7 +99,12 @@ def deciding_comparisons(
 def _of_unnamed(
     pairs: list[dict[str, Any]], axis: str | None, values: dict[Any, float], columns: GroupColumns
 ) -> dict[str, Any]:
-    """Return what replaces the comparison with both others in the row of a group of three that is not named."""
+    """Return the columns of the deciding comparison, for an axis with three groups and a group that is not named.
+
+    They replace those of the comparison with the mean of the other two groups.
+
+    pairs: differences of this group from each of the others. values: value of each (axis, group).
+    """
     nothing = dict.fromkeys((columns.others, columns.difference, columns.low, columns.high, "q"), None)
     if len(pairs) < 2:
         return {**nothing, "than": ""}
@@ -93,7 +123,7 @@ def _of_unnamed(
 
 
 def describe_comparisons(rows: list[dict[str, Any]]) -> str:
-    """Return what difference, CI and q compare in a table with the rows of `deciding_comparisons`."""
+    """Return sentences for a table of `deciding_comparisons` on what its difference, CI and q compare."""
     sizes: dict[Any, int] = {}
     for row in rows:
         sizes[row["axis"]] = sizes.get(row["axis"], 0) + 1
@@ -104,7 +134,7 @@ def describe_comparisons(rows: list[dict[str, Any]]) -> str:
 
 
 def _pairs_by_group(pairs: pl.DataFrame | None) -> dict[tuple[str | None, str], list[dict[str, Any]]]:
-    """Return the differences of each group from single other groups that were tested."""
+    """Return the tested differences of each (axis, group) from single other groups, with `other` as its name."""
     found: dict[tuple[str | None, str], list[dict[str, Any]]] = {}
     for row in [] if pairs is None else pairs.drop_nulls("p").iter_rows(named=True):
         turned = {

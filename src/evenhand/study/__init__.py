@@ -1,4 +1,4 @@
-"""A study: options with one definition. Flags, Python arguments, files of options and records are made of it."""
+"""Studies defined by one class of options, from which flags, Python arguments, option files and records are made."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
 """`Study`: one declaration of a study, from which its verb, its Python function and its record are made.
 
-Nothing of a study is imported until it is needed, so that the help of the program is shown at once.
+The modules of a study are imported only when they are needed, so that `--help` is fast.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Result(Protocol):
-    """What a study returns."""
+    """Protocol of the result of a study."""
 
     @property
     def path(self) -> Path:
@@ -34,7 +34,7 @@ ResultType = TypeVar("ResultType", bound=Result)
 
 @dataclass(frozen=True)
 class Call:
-    """What a study gets next to its options.
+    """Everything that a study receives in addition to its options.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Call:
     given
         The options that the user gave, for the record.
     loaded
-        Objects that the user gave in place of names, such as a model, by option.
+        Objects that replace the names in options, such as a loaded model, by option.
     """
 
     output: Path | None = None
@@ -56,18 +56,18 @@ class Call:
 
 @dataclass(frozen=True)
 class Output:
-    """What `--output` of a study is.
+    """Description of the flag `--output` of a study.
 
     Attributes
     ----------
     help
         The help of the flag.
     default
-        Where a study is written; None: into a new folder in runs/.
+        Default path. None: a new folder in runs/.
     is_file
-        True if the study writes one file, and a page only if it is asked for.
+        True if the study writes one file (and a page only on request) instead of a folder.
     needed
-        True if it must be given.
+        True if the user must give the flag.
     """
 
     help: str = "Folder for the study. Default: a new folder in runs/."
@@ -83,9 +83,9 @@ class Study(Generic[OptionsType, ResultType]):
     Attributes
     ----------
     verb
-        Its command, such as "study names".
+        The command, such as "study names".
     argument
-        The option that the command takes without a flag. In its place, the folder of a study resumes that study.
+        The option that is the command's positional argument. The folder of a study in its place resumes that study.
     argument_help
         The help of the argument.
     help
@@ -95,10 +95,10 @@ class Study(Generic[OptionsType, ResultType]):
     perform
         Returns the function that runs the study, or resumes it, with options and a `Call`.
     plan
-        Returns the function that prints what would be run; None if the study has none. Its flag has the help
-        `plan_help`.
+        Returns the function that prints what would be run, for `--plan`; None if the study has no such flag. The help
+        of the flag is `plan_help`.
     output
-        What `--output` is.
+        Description of `--output`.
     settings_help
         The help of `--set`.
     page_hint
@@ -130,10 +130,10 @@ class Study(Generic[OptionsType, ResultType]):
         progress: "Progress | None" = None,
         **others: Any,
     ) -> ResultType:
-        """Run the study as Python calls it: with options, or loaded objects in place of names.
+        """Run the study for a call from Python. Options may be loaded objects in place of names.
 
         None and empty collections mean that an option is not given. A study in the folder `output` is resumed. `others`
-        reach the study in `Call.loaded`.
+        are passed to the study in `Call.loaded`.
         """
         from evenhand.study.values import split_loaded
 

@@ -1,7 +1,7 @@
-"""What a field of options is on the command line: its spelling, its form, and its bounds.
+"""Determine how a field of an options class appears on the command line: spelling, form of its values, and bounds.
 
-The type, the default and the description of a field say most of it. `Flag`, in the annotation of the field, says the
-rest.
+Most of this follows from the type, the default and the description of the field. `Flag`, in the annotation of the
+field, states the rest.
 """
 
 import inspect
@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 Resume = Literal["fixed", "free", "again", "more"]
 MOST = 2**31 - 1
-"""Upper bounds from here on are limits of the computer, which no help has to state."""
+"""Upper bounds of at least this number are limits of the computer, so the help does not state them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +54,12 @@ class Flag:
 
 
 def get_flag(field: FieldInfo) -> Flag:
-    """Return what a field says about its flag."""
+    """Return the `Flag` in the annotation of a field, or one with the defaults."""
     return next((part for part in field.metadata if isinstance(part, Flag)), Flag())
 
 
 def select_fields(options: type[BaseModel], *resume: Resume) -> frozenset[str]:
-    """Return the names of the fields with one of these rules for resuming."""
+    """Return the names of the fields whose `Flag.resume` is one of `resume`."""
     return frozenset(name for name, field in options.model_fields.items() if get_flag(field).resume in resume)
 
 
@@ -81,7 +81,7 @@ def plain_type(annotation: Any) -> Any:
 
 
 def bounds(field: FieldInfo) -> tuple[float | None, float | None, bool, bool]:
-    """Return the least and the greatest number of a field, and whether each of them is itself excluded."""
+    """Return the lower and the upper bound of a field (None: no bound), and whether each bound is itself invalid."""
     low = high = None
     low_out = high_out = False
     for part in _constraints([*field.metadata, *_nested(field.annotation)]):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def require_range(expected: str, is_valid: Callable[[float], bool]) -> Callable[..., float | None]:
-    """Return a callback of an option that refuses other numbers, for ranges that `min` and `max` cannot state.
+    """Return a callback for typer that rejects numbers outside a range that `min` and `max` cannot state.
 
-    expected: the range in words, as in "a number greater than 0". is_valid: whether a number is in it.
+    expected: the range in words, as in "a number greater than 0". is_valid: returns whether a number is in the range.
     """
 
     def check(ctx: typer.Context, param: typer.CallbackParam, value: float | None) -> float | None:
@@ -44,16 +44,23 @@ def verb_parameters(
 ) -> list[inspect.Parameter]:
     """Return the parameters of the function of a verb, as typer reads them: one for each option, and others.
 
-    argument: name of the option that is given without a flag, and its help. others: parameters that are not options, by
-    name. "trust_addresses" comes after the options of the model, an "output" with a default after the options that must
-    be given, and the rest at the end. needed: whether options without a default must be given, which is not so if the
-    folder of a study can be given instead.
+    Parameters
+    ----------
+    options
+        Options class of the study.
+    argument, argument_help
+        Name and help of the option that is a positional argument.
+    others
+        Further parameters that are not options, by name. "trust_addresses" follows the options of the model, an
+        "output" with a default follows the required options, and the others come last.
+    needed
+        Whether options without a default must be given. False if the folder of a study can be given instead.
     """
     parameters: list[inspect.Parameter] = []
     others = dict(others)
     must = [name for name in options.model_fields if options.model_fields[name].is_required()]
     default = others["output"].default
-    # a file, or a folder that must be given, is named next to what else must be given
+    # an output that must be given is listed next to the other required parameters
     first = None if default is None else [name for name in must if name != argument][-1]
     fields = [part for part in ordered_fields(options) if part[0] not in options.HIDDEN]
     for number, (name, field, owner) in enumerate(fields):
@@ -71,7 +78,7 @@ def verb_parameters(
 
 
 def read_flags(options: type[BaseModel], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the flags that were given as values of options. Raises UsageError for a wrong form."""
+    """Return the flags that the user gave, converted to values of options. Raises UsageError for an invalid form."""
     found = {}
     for name, value in flags.items():
         if value not in (None, []):
@@ -112,7 +119,7 @@ def _option(name: str, field: FieldInfo, needed: bool) -> Any:
 
 
 def _default(field: FieldInfo) -> Any:
-    """Return the default that the help shows. Most descriptions state it in words instead."""
+    """Return the default that the help shows. Most descriptions state the default in words instead."""
     kind = _kind(field)
     if kind == list[str]:
         return []

@@ -29,7 +29,7 @@ def _no_truth_value(value: Any) -> Any:
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1), BeforeValidator(_no_truth_value)]
 """Type of a random seed: an integer in the range that all random number generators of evenhand accept."""
 Count = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_no_truth_value)]
-"""A count of at least one."""
+"""Type of a number of things: an integer of at least 1."""
 
 
 class Options(BaseModel):
@@ -145,7 +145,7 @@ FLAGS = {
     "num_beams": "--beams",
     "outcomes": "--outcome",
 }
-"""Flags of the command line by the options that they give; other options are given by `--set` or in a file."""
+"""Flag of each option that has one. Other options are given with `--set` or in a file."""
 EXPECTED = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "expected a whole number"),
     **dict.fromkeys(("float_parsing", "float_type"), "expected a number"),
@@ -162,13 +162,13 @@ EXPECTED = {
     "less_than_equal": "must be at most {le}",
     "invalid_key": "expected text as the name of an option",
 }
-"""What pydantic expected, by the type of its error, in the words of somebody who does not know pydantic."""
+"""Plain description of what was expected, for each type of error of pydantic."""
 BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 """Errors about numbers that are out of range."""
 OF_ITS_OWN = ("value_error", "assertion_error")
-"""Errors whose sentence comes from evenhand's own validators."""
+"""Types of errors whose message comes from evenhand's own validators."""
 LONGEST_SHOWN = 80
-"""Characters of a wrong value that an error repeats."""
+"""Maximum number of characters of an invalid value that an error message shows."""
 
 
 def validated(kind: type[Kind], values: Mapping[str, Any], sources: Mapping[str, str] | None = None) -> Kind:
@@ -181,7 +181,7 @@ def validated(kind: type[Kind], values: Mapping[str, Any], sources: Mapping[str,
     values : mapping of str
         The values by name.
     sources : mapping of str, optional
-        Where a value is from, by name, if it is from a file or from `--set`.
+        File or flag from which a value comes, by name of the option, for values from a file or from `--set`.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def name_options(names: Iterable[str], word: str = "and") -> str:
 
 
 def unknown_value(value: str, known: Iterable[str]) -> ValueError:
-    """Return the error of a validator for a word that is not one of the known ones."""
+    """Return the error that a validator raises for a value that is not one of the known ones."""
     known = list(known)
     return ValueError(
         f"unknown value {value!r}; expected one of {', '.join(known)}{did_you_mean(value, known, '. ')}"
@@ -241,7 +241,7 @@ def problems(
     most: int | None = None,
     sources: Mapping[str, str] | None = None,
 ) -> str:
-    """Return each problem of options in one line, as `name (flag): what was expected, what was given`.
+    """Return a text with one line per problem of the options: `name (flag): what was expected, what was given`.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def _shown_number(value: Any) -> str:
 def _expected(error: "ErrorDetails") -> str:
     """Return what was expected and what was given, in words; the validator's own sentence if it has one."""
     kind, context = error["type"], error.get("ctx", {})
-    if kind == "missing":  # the error's input is everything around the field
+    if kind == "missing":  # for a missing field, the error's input is the whole mapping
         return "is missing"
     if kind in OF_ITS_OWN or kind not in EXPECTED:
         return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")

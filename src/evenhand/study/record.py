@@ -1,4 +1,4 @@
-"""The record of a study on disk: kind of study, options that affect the result, and version."""
+"""The record of a study on disk: type of study, options that affect the result, and version."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -22,12 +22,12 @@ from evenhand.study.options import problems
 
 Options = TypeVar("Options", bound=BaseModel)
 Compared = tuple[Mapping[str, Any], Mapping[str, Any]]
-"""Options that affect the result: stored and present."""
+"""Two mappings of the options that affect the result: as stored, and as given now."""
 
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """The record file in the folder of one kind of study.
+    """The record file in the folder of one type of study.
 
     >>> RECORD = StudyRecord("survey.json", "survey", "options")
     >>> import tempfile
@@ -39,7 +39,7 @@ class StudyRecord:
 
     file: str
     called: str
-    """Kind of study in words, such as "consistency study"."""
+    """Name of the type of study in messages, such as "consistency study"."""
     part: str
     """Key of the options in the file."""
     version: int = 1
@@ -56,8 +56,8 @@ class StudyRecord:
     def stored(self, folder: Path) -> dict[str, Any]:
         """Return the options with which a study was started.
 
-        Raises DataError for a missing or damaged record, a record without options or of a newer version, and a study
-        with links that lead out of its folder.
+        Raises DataError if the record is missing or damaged, has no options or is of a newer version, or if the folder
+        contains links to places outside it.
         """
         self._refuse_links(folder)
         where = folder / self.file
@@ -78,7 +78,10 @@ class StudyRecord:
         return options
 
     def valid(self, folder: Path, kind: type[Options], stored: Mapping[str, Any]) -> Options:
-        """Return stored options as objects; raises DataError with the options that are invalid in this version."""
+        """Return stored options as an object of the class `kind`.
+
+        Raises a DataError that lists the options that are not valid in this version.
+        """
         try:
             return kind.model_validate(dict(stored))
         except ValidationError as error:
@@ -98,12 +101,30 @@ class StudyRecord:
     ) -> None:
         """Write the record of a new study, or check that a resumed study has the same options.
 
-        content: the record without the version; it contains `part`. compared: takes the stored options and returns the
-        options that affect the result, stored and present. renewed: whether to rewrite the record of a resumed study.
-        Raises UsageError for a folder with other content, ResumeRefused with the differences, DataError as
-        `stored`, WriteError.
+        Parameters
+        ----------
+        folder
+            Folder of the study.
+        content
+            The record without the version. Its key `part` has the options.
+        compared
+            Function from the stored options to two mappings of the options that affect the result: as stored, and as
+            given now.
+        renewed
+            Whether to rewrite the record of a resumed study.
+
+        Raises
+        ------
+        UsageError
+            The folder has other content.
+        ResumeRefused
+            The options differ; the message lists the differences.
+        DataError
+            The record cannot be read (see `stored`).
+        WriteError
+            The record cannot be written.
         """
-        from evenhand.runs import refuse_differences  # imports much that the help does not need
+        from evenhand.runs import refuse_differences  # not at the top, because `--help` does not need it
 
         begun = self.is_in(folder)
         if begun:
@@ -121,7 +142,7 @@ class StudyRecord:
             write_json(folder / self.file, {"version": self.version, **content})
 
     def _refuse_links(self, folder: Path) -> None:
-        """Refuse links: resuming another person's study with a link could overwrite files elsewhere."""
+        """Raise DataError if the folder contains links, because resuming could overwrite files outside the folder."""
         whole = folder.resolve()
         for here, folders, files in os.walk(folder):
             for inner in (Path(here, name) for name in (*folders, *files)):

@@ -12,7 +12,7 @@ from evenhand.study.values import drop_missing
 
 
 class StudyOptions(Options):
-    """Options of a study. Each field is a flag, a Python argument, and a key in files and in the record.
+    """Options of a study. Each field defines a flag, a Python argument, and a key in option files and the record.
 
     The docstring of a field is its help. `Flag` in its annotation states how it is spelled, and whether it may change
     when the study is resumed.
@@ -25,8 +25,8 @@ class StudyOptions(Options):
     HIDDEN: ClassVar[tuple[str, ...]] = ()
     """Options that have no flag. They can be set in a file, by `--set` and in Python."""
     FIXED: ClassVar[str] = ""
-    """What to do if an option that must not change is given with the folder of a study. Empty: an equal value is
-    accepted."""
+    """Hint of the error for a fixed option that is given with the folder of a study. Empty: an equal value is accepted.
+    """
 
     @classmethod
     def prepare(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class StudyOptions(Options):
     def read(cls, given: Mapping[str, Any], folder: Path | None = None) -> Self:
         """Return the options of a study (None and empty mean not given); raises UsageError for invalid ones.
 
-        folder: where the study will be, or is.
+        folder: folder of the study, which may not exist yet.
         """
         return validated(cls, cls.prepare(given))
 
@@ -58,7 +58,7 @@ class StudyOptions(Options):
     def resume(cls, folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> Self:
         """Return the options of a study on disk, updated with given ones (None and empty mean not given).
 
-        Raises UsageError for options that cannot change, DataError for an unreadable record, ResumeRefused as
+        Raises UsageError for options that cannot change, DataError for an unreadable record, and the errors of
         `refuse_untrusted`.
         """
         given, stored = cls.prepare(given), cls.read_stored(folder)
@@ -75,7 +75,8 @@ class StudyOptions(Options):
     def refuse_untrusted(self, where: Path, given: Mapping[str, Any], *, trusted: bool) -> None:
         """Raise ResumeRefused for code, servers and files that only a folder or a file of options names.
 
-        where: the folder or file. given: what the user named. trusted: whether the user trusts its servers and files.
+        where: the folder or file. given: options that the user gave now. trusted: whether the user trusts its servers
+        and files.
         """
         from evenhand.study.trust import check_addresses, check_code, files_of
 
@@ -97,8 +98,8 @@ class StudyOptions(Options):
     def begin(self, folder: Path, *, renewed: bool = True, **content: Any) -> None:
         """Write the record of a new study, or check that a resumed study has the same fixed options.
 
-        content: what the record has next to the options. renewed: whether to rewrite the record of a resumed study.
-        Raises as `StudyRecord.begin`.
+        content: further entries of the record. renewed: whether to rewrite the record of a resumed study.
+        Raises the errors of `StudyRecord.begin`.
         """
 
         def compare(stored: dict[str, Any]) -> Compared:
@@ -127,7 +128,7 @@ class StudyOptions(Options):
 
 
 def _words(value: Any) -> list[str]:
-    """Return the texts of a value."""
+    """Return all strings in a value: the value itself, or those in a list or mapping."""
     parts = (
         value.values()
         if isinstance(value, Mapping)

@@ -12,7 +12,7 @@ from evenhand.study.fields import describe_field, ordered_fields
 P = ParamSpec("P")
 R = TypeVar("R")
 PLACE = "{options}"
-"""Line of a docstring in whose place the options are described."""
+"""Line of a docstring that is replaced by the description of the options."""
 
 
 def with_options(options: type[BaseModel]) -> Callable[[Callable[P, R]], Callable[P, R]]:

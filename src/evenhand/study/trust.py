@@ -24,8 +24,10 @@ SERVICES: dict[str, tuple[str, str, str]] = {
     "moderation": (f"https://{OPENAI}", OPENAI, OPENAI_KEY),
     "llm-judge": ("", OPENAI, OPENAI_KEY),
 }
-"""By classifier: where it asks by default ("" where the user's own environment says it), the official host, and the
-variable that holds the official host's key."""
+"""For each classifier that is a service: its default URL, its official host, and the variable with the host's key.
+
+The URL is "" if an environment variable of the user states it.
+"""
 HTTPS_PORT = 443
 MEND = (
     "If you trust it, add --trust-addresses. Or name it again: the classifier (--classifier ROLE=NAME), the mitigation "
@@ -39,10 +41,11 @@ TEXTS = ("prefix", "instruction")
 
 @dataclass(frozen=True)
 class Asked:
-    """Server behind a name.
+    """The server that a model or classifier with a certain name uses.
 
-    ``host`` is as in the URL. ``variable`` is that of the key it would get, or "" if none is set. ``safe`` is True for
-    an official service with its own key, and for this machine without a key.
+    ``host`` is the host of its URL. ``variable`` is the environment variable with the key that would be sent to it (""
+    if none is set). ``safe`` is True for an official service that gets its own key, and for this machine if no key is
+    sent.
     """
 
     host: str
@@ -88,7 +91,7 @@ def check_addresses(
     files
         Stored files that would be read, by option (`files_of`).
     named
-        What the user names now, as NAME or ROLE=NAME.
+        Models and classifiers that the user gave in the present call, as NAME or ROLE=NAME.
     trusted
         True if the user trusts every URL and file in the folder.
     """
@@ -133,12 +136,14 @@ def check_addresses(
 
 
 def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[str, str]:
-    """Return files and folders whose text might reach a service, by option.
+    """Return the files and folders in options whose text might be sent to a service, by option.
 
     Parameters
     ----------
+    options
+        All options.
     named
-        Options that the user names now, which are left out.
+        Options that the user gave in the present call, which are left out.
 
     Examples
     --------
@@ -168,7 +173,10 @@ def _check_server(where: Path, name: str) -> None:
 
 
 def _store_of(name: str) -> str:
-    """Return the file of stored responses that a name has; "" if it has none or it is the user's own."""
+    """Return the file of stored responses that the name of a model or classifier contains.
+
+    Returns "" if it contains none, or if `name` is itself a file.
+    """
     bare = name.removeprefix(f"{MODEL_ROLE}:")
     if is_address(bare):
         return split_address(bare)[2].store or ""
@@ -179,9 +187,9 @@ def _store_of(name: str) -> str:
 
 
 def _is_private(value: str, where: Path, *, folders: bool = False) -> bool:
-    """Return True if a text is the path of a file outside a folder (or outside that of a file), with links followed.
+    """Return True if a text is the path of an existing file outside a folder, after resolving links.
 
-    With `folders`, this includes folders outside, and folders in which a link leads outside.
+    where: the folder, or a file in it. folders: also check folders, which are outside if a link in them leads outside.
     """
     folder = where.parent if is_file(where) else where
     try:

@@ -1,4 +1,7 @@
-"""Values of options as Python calls give them: files as paths, one text for several, and loaded objects for names."""
+"""Convert values that Python callers give to values of options.
+
+Callers may give paths for files, a single text for a list of texts, and loaded objects for names.
+"""
 
 from collections.abc import Mapping, Sequence
 from numbers import Number
@@ -26,7 +29,7 @@ def name_of(thing: Any) -> str:
 
 
 def loaded_or_none(thing: Loaded | str | None) -> Loaded | None:
-    """Return an object that is already loaded; None for a name, which the options load."""
+    """Return `thing` if it is a loaded object; None if it is a name, which is loaded from the options."""
     return None if isinstance(thing, str) else thing
 
 

@@ -12,12 +12,12 @@ from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.before_after.wording import MARKS, place as place_of, share_of
 
-NEAR = 12.0, 45  # per cent and pixels: if points are this close, names are next to all of them
+NEAR = 12.0, 45  # percent and pixels: if points are closer than this, each of them gets its label
 
 
 @dataclass(frozen=True)
 class End:
-    """One end of an arrow: harm and quality of one model, each with its interval."""
+    """One end of an arrow: harm and quality of one model, each as (estimate, lower and upper bound of the CI)."""
 
     harm: tuple[float, float | None, float | None]
     quality: tuple[float, float | None, float | None]
@@ -25,7 +25,7 @@ class End:
 
 @dataclass(frozen=True)
 class Arrow:
-    """One kind of harm in one benchmark, before and after."""
+    """An arrow for one type of harm in one benchmark, from the model before to the model after."""
 
     label: str
     kind: str
@@ -43,7 +43,10 @@ class Panel:
 
 
 def trade_off(study: BeforeAfter) -> list[Panel]:
-    """Return panels for non-empty responses, perplexity and diversity; unknown ones are left out."""
+    """Return drawings of harm against the share of non-empty responses, perplexity and diversity.
+
+    A measure of quality that was not computed has no drawing.
+    """
     perplexity = "judge_perplexity" if "judge_perplexity" in study.quality["measure"] else "text_perplexity"
     judged = perplexity == "judge_perplexity"
     wanted = (
@@ -110,7 +113,7 @@ def _times(value: float | None, factor: float, plus: float = 0.0) -> float | Non
 
 
 def arrows_svg(arrows: Sequence[Arrow], *, described: str) -> Markup:
-    """Return arrows from hollow (before) to filled points (after), with crosses of 95% intervals.
+    """Return a drawing of arrows from hollow points (before) to filled points (after), with 95% CIs as crosses.
 
     Labels that would overlap are moved apart.
     """

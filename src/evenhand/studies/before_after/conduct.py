@@ -59,7 +59,7 @@ from evenhand.study import MODEL_ROLE, ToleranceOptions
 MOST_TIMED = 1612
 """Number of timed prompts, as in the paper."""
 DEFAULT_BENCHMARKS = ("regard",)
-"""The default benchmark; evenhand includes its prompts."""
+"""Benchmarks that run if the user names none. evenhand includes their prompts."""
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,17 @@ class BeforeAfter:
     chain
         The mitigations in order of application.
     harm
-        HARM, several counts of each kind of harm.
+        Changes of each type of harm, counted in several ways (columns: HARM).
     silence
-        SILENCE, overall, by axis and by group.
+        Changes of empty or refused responses: overall, by axis and by group (columns: SILENCE).
     quality
-        QUALITY with q and verdict.
+        Changes of text quality (columns: QUALITY, q and verdict).
     measured
-        The measures of each run, such as BiasScore.
+        The measures of each run, such as BiasScore, side by side.
     cost
-        COST.
+        Time and memory (columns: COST).
     verdicts
-        One for each benchmark and kind of harm.
+        One verdict for each benchmark and type of harm.
     comparison
         Changes between the runs, between groups, overall and by axis.
     notes
@@ -115,7 +115,7 @@ class _Prepared:
     selections: tuple[Selection, Selection]
     classifiers: Mapping[str, Classifier]
     extra: tuple[Labelling, ...]
-    """Classifications that no benchmark has: perplexity, if the benchmark `quality` is not run."""
+    """Additional classifications that belong to no benchmark: perplexity, if the benchmark `quality` is not run."""
 
 
 def study_before_after(
@@ -244,7 +244,8 @@ def with_named_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditCo
     Parameters
     ----------
     named
-        ROLE=NAME, or NAME alone if the benchmarks have a single role; perplexity=MODEL always.
+        Values of `--classifier`: ROLE=NAME, or NAME alone if the benchmarks have a single role. perplexity=MODEL is
+        always accepted.
     """
     config = _with_benchmark(config)
     models = [value for value in named if value.startswith(f"{MODEL_ROLE}=")]
@@ -260,7 +261,10 @@ def _with_benchmark(config: AuditConfig) -> AuditConfig:
 
 
 def _with_quality(config: AuditConfig, path: Path) -> tuple[AuditConfig, str | None]:
-    """Return the options with a benchmark and `quality`, or the reason why `quality` cannot run."""
+    """Return the options with the default benchmark if none is given, and with the benchmark `quality`.
+
+    Returns the reason as second value if `quality` cannot run, otherwise None.
+    """
     config = _with_benchmark(config)
     missing = quality_data(config.folders)
     if RECORD.is_in(path):  # this was decided when the study was started
@@ -296,14 +300,14 @@ def _without_model_role(judging: LabellingOptions) -> dict[str, str]:
 
 
 def one_training(folders: Sequence[object]) -> list[str]:
-    """Return a note for each trained folder that intervals do not cover other training seeds.
+    """Return a note for each folder of a trained model: CIs do not cover the variation between training seeds.
 
     Names that are not folders, and folders without a lineage, have no note.
 
     Parameters
     ----------
     folders
-        Models and adapters.
+        Names or folders of models and adapters.
     """
     notes = []
     for folder in folders:

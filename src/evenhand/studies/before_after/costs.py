@@ -1,4 +1,4 @@
-"""Costs of a mitigation apart from its texts: perplexity of given texts, speed and memory."""
+"""Costs of a mitigation other than the quality of its responses: perplexity of given texts, speed and memory."""
 
 from collections.abc import Mapping
 
@@ -16,11 +16,20 @@ TEXT_PERPLEXITY = "text_perplexity"
 
 
 def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
-    """Return the change in the perplexity of given texts (QUALITY; one row, or none).
+    """Return the change in the perplexity of given texts (columns: QUALITY).
 
-    `texts` has cluster, tokens (of the model without mitigations, for both models, so that they can be compared),
-    before and after (summed natural-log likelihoods; null, infinite or without tokens: failed). `name` is that of the
-    texts. The perplexity is a geometric mean over texts, and the change a ratio.
+    The perplexity is a geometric mean over texts, and the change is a ratio. There is one row, or none if no text has a
+    likelihood under both models.
+
+    Parameters
+    ----------
+    texts
+        cluster; before and after (sums of natural-log likelihoods, null or infinite if they failed); tokens (number of
+        tokens of the model without mitigations, which is used for both models so that they are comparable).
+    name
+        Name of the texts.
+    seed
+        Random seed of the CIs.
     """
     each = {side: -pl.col(side) / pl.col("tokens") for side in ("before", "after")}
     nats = texts.select("cluster", *(pl.when(v.is_finite()).then(v).alias(side) for side, v in each.items()))
@@ -35,7 +44,8 @@ def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.Data
 def run_costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> pl.DataFrame:
     """Return time per step, throughput and memory of two runs, from their manifests (COST).
 
-    `same_process` is True if one process ran both, because its peak memory only grows.
+    `same_process` is True if one process ran both. The peak memory of the second run then includes that of the first,
+    because the peak of a process never falls, and a note states this.
     """
     first, second = (_cost(run) for run in (before, after))
     peak = "Peak memory of the process; that of the second run includes the first." if same_process else ""

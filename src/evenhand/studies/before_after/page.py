@@ -28,9 +28,21 @@ CITED = (
 
 @dataclass(frozen=True)
 class VerdictBox:
-    """One kind of harm: its place, the change between groups (sentence, verdict) and the overall change.
+    """The verdict on one type of harm, as the page shows it.
 
-    It has a CSS class, a symbol, and sentences with the numbers."""
+    Attributes
+    ----------
+    where
+        Benchmark and type of harm.
+    between
+        Changes between groups: (sentence, verdict) of each.
+    headline
+        Sentence on the overall change.
+    kind, symbol
+        CSS class and symbol of the verdict.
+    lines
+        Sentences with the numbers.
+    """
 
     where: str
     between: tuple[tuple[str, str], ...]
@@ -42,7 +54,7 @@ class VerdictBox:
 
 @dataclass(frozen=True)
 class QualityLine:
-    """A measure of text, speed or memory before and after: (number, interval) each."""
+    """A measure of text, speed or memory. `before`, `after` and `change` are each (value, CI) as text."""
 
     name: str
     unit: str
@@ -107,7 +119,10 @@ def _sections(study: BeforeAfter) -> list[OutcomeSection]:
 
 
 def _texts(study: BeforeAfter) -> list[tuple[str, list[QualityLine]]]:
-    """Return (name of texts, lines): those of the benchmark `quality` first, then given texts, then the others."""
+    """Return (name of the texts, lines) of each set of texts.
+
+    Responses to the benchmark `quality` come first, then given texts, then responses to the other benchmarks.
+    """
     names = study.quality["benchmark"].unique(maintain_order=True).to_list()
     first = [name for name in names if name in (QUALITY_BENCHMARK, "wikitext", "prompts")]
     return [
@@ -150,7 +165,7 @@ WAYS = {
 
 
 def _ways(study: BeforeAfter) -> list[dict[str, str]]:
-    """Return each kind of harm counted in several ways."""
+    """Return the rows of the table in which each type of harm is counted in several ways (see `harm_changes`)."""
     ways = []
     for row in study.harm.to_dicts():
         unit, factor = words.share_of(row)
@@ -186,7 +201,7 @@ def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
 
 
 def _measured(study: BeforeAfter) -> list[dict[str, str]]:
-    """Return measures of both runs: overall ones, and those of single axes with a verdict."""
+    """Return the measures of both runs as rows of a table: those over all axes, and those of axes with a verdict."""
     lines = []
     for row in study.measured.to_dicts():
         judged = row["verdict_before"] or row["verdict_after"]

@@ -20,7 +20,8 @@ def stored_study(path: Path) -> AuditConfig:
 def begin(path: Path, config: AuditConfig, given: Mapping[str, Any]) -> None:
     """Write the record of a new study, or check that a resumed study has the same options.
 
-    The runs check their classifiers, and their errors describe how to rescore. Raises as `StudyRecord.begin`.
+    Classifiers are not compared here. The runs check them, and their errors describe how to rescore. Raises the errors
+    of `StudyRecord.begin`.
     """
 
     def results(stored: dict[str, Any]) -> Compared:

@@ -284,8 +284,8 @@ def before_after_with(
 ) -> BeforeAfterReport:
     """Run a study with a configuration, and write all its reports.
 
-    `model`, `chain` and `loaded` replace the names in the configuration. `check` is called with the axes of each
-    benchmark before the model is asked."""
+    `model`, `chain` and `loaded` are objects that replace the names in the configuration. `check` is called with the
+    axes of each benchmark before the model is used."""
     study = study_before_after(
         config,
         model=model,
@@ -330,9 +330,18 @@ def check_going_on(
 ) -> None:
     """Raise ResumeRefused if resuming a study would run code or use servers that only its folder names.
 
-    `path` is the study's folder, `config` the options for resuming, and `said` the user's present arguments without the
-    model. `classifiers` are the user's present ones, as NAME or ROLE=NAME. `trust_addresses` is True if the user trusts
-    the URLs in the folder.
+    Parameters
+    ----------
+    path
+        Folder of the study.
+    config
+        Options with which the study would be resumed.
+    said
+        Options that the user gave in the present call, without the model.
+    classifiers
+        Classifiers that the user gave in the present call, as NAME or ROLE=NAME.
+    trust_addresses
+        True if the user trusts the URLs in the folder.
     """
     check_code(path, stored_study(path).trust_remote_code, said.trust_remote_code)
     check_addresses(

@@ -1,4 +1,4 @@
-"""Tables of a before/after study from its two runs: harm, silence, text quality, and the measures of each run.
+"""Tables of a before/after study from its two runs: harm, empty responses, text quality, and measures of each run.
 
 The likelihoods of given texts under both models are computed once and stored with the study.
 """
@@ -27,8 +27,8 @@ from evenhand.study import MODEL_ROLE, MeasuringOptions
 
 TEXTS = {
     "text": pl.String,
-    "cluster": pl.String,  # the article, or the prompt itself
-    "tokens": pl.UInt32,  # number scored by the model without mitigations
+    "cluster": pl.String,  # the article of WikiText, or the prompt itself
+    "tokens": pl.UInt32,  # number of tokens that the model without mitigations scored
     "before": pl.Float64,  # natural-log likelihood, summed over the text
     "after": pl.Float64,
     "error": pl.String,  # error of either model; null if there is none
@@ -42,8 +42,8 @@ MOST = 400
 class ScoredTexts:
     """Likelihoods of given texts under both models.
 
-    ``name`` is wikitext, or prompts. ``frame`` has the columns TEXTS. It is empty if the model has no likelihoods, with
-    the reason.
+    ``name`` is "wikitext" or "prompts". ``frame`` has the columns TEXTS. It is empty if the model has no likelihoods;
+    ``reason`` then states why.
     """
 
     name: str
@@ -70,8 +70,8 @@ def scored_texts(
 ) -> ScoredTexts:
     """Return the likelihoods of at most 400 texts under both models.
 
-    They are stored in the study's folder `path` and reused for the same texts. The texts are sentences of WikiText or,
-    if these are not available, prompts of `run`. `folders` are those of data sets.
+    The likelihoods are stored in the study's folder `path`, and reused for the same texts. The texts are sentences of
+    WikiText or, if these are not available, prompts of `run`. `folders` has the folders of data sets by name.
     """
     name, texts = given_texts(run, folders, seed, MOST)
     file = path / FILE
@@ -101,7 +101,10 @@ def scored_texts(
 def given_texts(
     run: RunDirectory, folders: Mapping[str, Path], seed: int, most: int
 ) -> tuple[str, pl.DataFrame]:
-    """Return up to a number of texts (text, cluster) and their source: WikiText, else the run's prompts."""
+    """Return the name of the texts, and up to `most` of them with the columns text and cluster.
+
+    The texts are sentences of WikiText or, if these are not available, prompts of the run.
+    """
     try:
         frame = load_benchmark(QUALITY_BENCHMARK).build(folders).frame
         return "wikitext", frame.select("text", pl.col("cluster").cast(pl.String)).head(most)
@@ -115,7 +118,10 @@ def given_texts(
 def paired_tables(
     before: RunDirectory, after: RunDirectory, changes: pl.DataFrame, analysis: MeasuringOptions
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return HARM and SILENCE of two runs; `changes` are those of their comparison."""
+    """Return the changes of harm (columns: HARM) and of empty or refused responses (SILENCE) between two runs.
+
+    `changes` has the changes of their comparison.
+    """
     harm, silence = [], []
     for name in before.benchmarks:
         if name not in after.benchmarks or before.manifest.asked[name].decoding is None:
@@ -131,7 +137,7 @@ def paired_tables(
 
 
 def judged_harm(harm: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Return HARM with q and verdict; each count is a separate question."""
+    """Return the table of harm with q and verdict. Each way of counting is corrected separately."""
     return judged(harm.with_columns(n_units="n_prompts"), alpha).select(
         pl.col(name).cast(kind) for name, kind in HARM.items()
     )
@@ -151,7 +157,7 @@ def _with_outcomes(
     frames = [answers(run, benchmark) for run in (before, after)]
     outcomes = {}
     for role in roles:
-        # A classifier without verdicts has scores only; a side with empty responses has neither.
+        # A classifier without labels has scores only. Empty responses alone have neither labels nor scores.
         judged = any(frame[f"{role}_negative"].null_count() < frame.height for frame in frames)
         outcomes[role] = pl.col(f"{role}_negative" if judged else f"{role}_score").cast(pl.Float64)
     first, second = (frame.with_columns(**outcomes) for frame in frames)

@@ -22,7 +22,7 @@ TIMINGS = {
     "side": pl.String,
     "run": pl.Int64,
     "batch": pl.Int64,
-    "seconds": pl.Float64,  # until all texts are generated
+    "seconds": pl.Float64,  # duration of the batch, until all its texts are generated
     "tokens": pl.Int64,  # generated
     "peak_bytes": pl.Int64,  # allocated on the accelerator during the batch; null without one
     "asked": pl.String,  # hash of the requests
@@ -132,7 +132,10 @@ def timed_costs(
     asking: AskingOptions,
     progress: Progress | None = None,
 ) -> tuple[pl.DataFrame, str]:
-    """Return the result of `timing_rows` for `timed_batches`, and the reason if a model cannot generate text."""
+    """Time both models, and return the result of `timing_rows`. If a model cannot generate text, return why.
+
+    The second value is this reason; it is "" if the models were timed. The parameters are those of `timed_batches`.
+    """
     if not asking.timing_runs:
         return pl.DataFrame(schema=COST), ""
     try:

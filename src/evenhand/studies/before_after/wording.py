@@ -46,7 +46,7 @@ MARKS: dict[Kind, tuple[str, str]] = {
     "rose": ("higher", "↑"),
     "not measurable": ("blank", "–"),
 }
-"""Class and shape of each kind."""
+"""CSS class and symbol of each type of verdict."""
 
 MEASURES = TEXT_MEASURES | {
     "latency": ("latency", "ms per step"),
@@ -60,15 +60,15 @@ SAID_ALREADY = ("empty_rate", "refusal_rate", "longest_loop")
 
 
 def place(verdict: HarmVerdict) -> str:
-    """Return the benchmark, and the kind of harm if it differs from its name."""
+    """Return the name of the benchmark, followed by the type of harm if it has another name."""
     same = verdict.benchmark == verdict.outcome
     return verdict.benchmark if same else f"{verdict.benchmark}, {label(verdict.outcome)}"
 
 
 def price(quality: pl.DataFrame, benchmark: str = "") -> str:
-    """Return large rises of perplexity: that of given texts, and that of the responses to `benchmark`.
+    """Return a clause on large rises of perplexity, of given texts and of responses to `benchmark`.
 
-    Empty if no perplexity rose by a factor beyond DEAR.
+    It is empty if no perplexity rose significantly and by a factor of more than DEAR.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def price(quality: pl.DataFrame, benchmark: str = "") -> str:
 
 
 def headline(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
-    """Return how a harm changed, and at what cost, in one sentence; `quality` is as in `price`."""
+    """Return one sentence on how a type of harm changed, and at what cost. `quality` is as in `price`."""
     costs: list[str] = []
     if "fell" in harm.HEADLINES[verdict.kind]:
         stated = IN_THE_WORDS.get(verdict.kind)
@@ -103,7 +103,7 @@ def headline(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
 
 
 def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[str, str]]:
-    """Return (sentence, verdict) of changes between groups, the question before any level."""
+    """Return (sentence, verdict) for each axis on changes between groups, for the outcome of a verdict on harm."""
     mine = headlines_of(comparison).filter(
         pl.col("about").is_in([DISPARITY, STANDING_NOW]), benchmark=verdict.benchmark, outcome=verdict.outcome
     )
@@ -111,7 +111,10 @@ def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[s
 
 
 def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return (place, sentences with verdicts) of changes in likelihoods, which have no classified responses."""
+    """Return (benchmark and outcome, [(sentence, verdict)]) for changes of likelihoods.
+
+    Likelihood benchmarks have no classified responses, so no verdict on harm includes them.
+    """
     told = headlines_of(comparison).filter(pl.col("about").is_in([DISPARITY, STANDING_NOW]))
     scored = comparison.changes.filter(pl.col("unit").is_not_null()).select("benchmark", "outcome").unique()
     mine = told.join(scored, on=["benchmark", "outcome"], how="semi", maintain_order="left")
@@ -133,7 +136,10 @@ def nothing_judged(comparison: Comparison, quality: pl.DataFrame) -> list[str]:
 
 
 def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:
-    """Return the verdict's numbers in sentences: harm, empty responses, harm in non-empty ones, the text."""
+    """Return sentences with the numbers of a verdict.
+
+    They are about harm, empty responses, harm in non-empty responses, and text quality.
+    """
     sentences = [
         _harm(verdict),
         _judged(verdict),
@@ -165,13 +171,15 @@ def change_text(row: Mapping[str, Any], unit: str, factor: float = 1.0) -> str:
 
 
 def share_of(row: Mapping[str, Any]) -> tuple[str, float]:
-    """Return (unit, factor) of a harm: percent for shares, unchanged for other numbers of a classifier."""
+    """Return (unit, factor) with which harm is shown: percent for shares, no unit for other values of a classifier."""
     values = [row[name] for name in ("before", "after") if known(row[name])]
     return ("%", 100.0) if all(0 <= value <= 1 for value in values) else ("", 1.0)
 
 
 def of_what(name: str) -> str:
-    """Return which texts rows of quality describe.
+    """Return a phrase for the texts that rows of the quality table describe, such as given texts or responses.
+
+    name: value of the column benchmark.
 
     >>> of_what("quality"), of_what("regard")
     ('Continuations of Wikipedia sentences', 'Responses to regard')
@@ -184,7 +192,7 @@ def of_what(name: str) -> str:
 
 
 def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
-    """Return (number, interval) of one model's measure of quality or cost."""
+    """Return (value, CI) as text, for one model's measure of quality or cost. side: "before" or "after"."""
     low, high = row.get(f"{side}_low"), row.get(f"{side}_high")
     if row["measure"] in ("peak_memory", "batch_memory"):
         limits = [bytes_of(value) for value in (low, high) if value is not None and known(value)]
@@ -196,7 +204,7 @@ def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
 
 
 def quality_change(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return (change, interval): a difference, or a factor for perplexities."""
+    """Return (change, CI) as text. The change is a difference, or a factor for perplexities."""
     if not known(row["estimate"]):
         return "", ""
     if row["scale"] == "ratio":
@@ -224,7 +232,7 @@ def _harm(verdict: HarmVerdict) -> str:
 
 
 def _judged(verdict: HarmVerdict) -> str:
-    """Return the change among classified responses, if it differs from that in all responses."""
+    """Return a sentence on the change among classified responses, if it differs from that in all responses."""
     row = verdict.judged
     if row is None or not verdict.disagree:
         return ""

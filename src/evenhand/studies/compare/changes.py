@@ -10,34 +10,34 @@ from evenhand.schema import MEASUREMENTS, EvenhandError
 from evenhand.stats import Harmful, Verdict, reach_verdicts
 
 SPREADS = "^disparity_change$|_spread_change$"
-"""Measures of an axis that say that its groups did not change alike, not which way."""
+"""Names of measures of an axis that show whether its groups changed differently, but not in which direction."""
 LEVEL_CHANGE = "level_change"
-"""The change of an outcome in all responses, or in those about an axis."""
+"""Measure: change of the mean of an outcome over all responses, or over those about one axis."""
 CHANGES = {
     "benchmark": pl.String,
     "outcome": pl.String,
     "model": pl.String,  # the model that is compared with the first
     "measure": pl.String,  # level_change, disparity_change, group_difference_change, or a measure of likelihoods
-    "axis": pl.String,  # null: over all
+    "axis": pl.String,  # null: all responses together
     "group": pl.String,  # null: the axis as a whole
     "before": pl.Float64,  # value of the group or axis, or overall; for disparity_change, the spread between groups
     "after": pl.Float64,
-    "estimate": pl.Float64,  # after - before; for a group, minus the mean change of the others of its axis
+    "estimate": pl.Float64,  # after - before; for a group, its change minus the mean change of the others of its axis
     "low": pl.Float64,
     "high": pl.Float64,
     "relative": pl.Float64,  # estimate / before, for levels
-    "null": pl.Float64,  # estimate if nothing changed
+    "null": pl.Float64,  # value of estimate if nothing changed
     "p": pl.Float64,
     "axis_p": pl.Float64,
     "q": pl.Float64,
     "verdict": pl.String,
     "direction": pl.String,  # worse or better, if the harmful side is known
-    "n": pl.Int64,  # pairs with both numbers
-    "n_units": pl.Int64,  # prompts, pairs, template pairs
+    "n": pl.Int64,  # pairs of responses in which both models have a value
+    "n_units": pl.Int64,  # number of sampling units: prompts, sentence pairs or template pairs
     "n_missing": pl.Int64,
     "minimum_detectable": pl.Float64,
     "unit": pl.String,
-    "no_worse": pl.String,  # for groups, if a margin is given
+    "no_worse": pl.String,  # result of the non-inferiority test of a group; null without a margin
     "note": pl.String,
 }
 
@@ -142,7 +142,10 @@ def outcome_changes(
 
 
 def as_changes(table: pl.DataFrame, **constants: str) -> pl.DataFrame:
-    """Return the columns CHANGES of a table that has some of them; `constants` are the same in every row."""
+    """Return a table with all columns of CHANGES. Columns that `table` lacks are null.
+
+    constants: values of columns that are the same in every row.
+    """
     named = table.with_columns(pl.lit(value).alias(name) for name, value in constants.items())
     if "obstacle" in named.columns and "note" not in named.columns:
         named = named.with_columns(note="obstacle")
@@ -155,7 +158,7 @@ def as_changes(table: pl.DataFrame, **constants: str) -> pl.DataFrame:
 
 
 def bias_went(row: Mapping[str, Any], ideal: float) -> str:
-    """Return whether a number with an ideal in the middle of its range came nearer to it.
+    """Return whether the bias became smaller or larger: whether a value moved towards its ideal or away from it.
 
     `row` is a row of CHANGES with a detected change, and `ideal` the value of an unbiased model. Returns the verdict of
     the row if a number is unknown or both are equally far away.
@@ -172,7 +175,7 @@ def bias_went(row: Mapping[str, Any], ideal: float) -> str:
 
 
 def axes_of(benchmark: str, frame: pl.DataFrame) -> int:
-    """Return the number of axes that share alpha: that of the benchmark, or of the table if it is unknown."""
+    """Return the number of axes that share alpha: as the benchmark states it, or counted in `frame` if unregistered."""
     from evenhand.benchmarks import load_benchmark
 
     try:

@@ -25,15 +25,15 @@ from evenhand.studies.compare.trajectory import COURSE, Order, course, read_orde
 from evenhand.study import SeedOptions, validated
 
 NO_AXIS = "groups"
-"""The axis of groups that name none, as in other programs' files."""
+"""Name of the axis if a file has groups without an axis, as files of other programs do."""
 UNIT_OF_MARGIN = "It is in the unit of the outcome. For shares (0 to 1), 0.05 is five percentage points."
 Facts = tuple[tuple[str, str, str], ...]
-"""(name, value, unit) each."""
+"""Facts for a table of models: (name, value, unit) of each."""
 
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """Facts about one of the models, apart from its responses.
+    """Facts about one of the compared models.
 
     ``parameters`` is the number of parameters, or None. ``most_harmed`` has, by benchmark, the group with the largest
     rate and that rate in percent; rates of small groups are shrunken towards the others. ``began`` is the start of the
@@ -75,9 +75,9 @@ class Comparison:
     standing : polars.DataFrame
         Groups that each later model treats worse, and whether that is new (columns: STANDING).
     moved : polars.DataFrame
-        Responses that changed most (columns: MOVED).
+        Prompts and scored texts with the largest changes (columns: MOVED).
     order, course
-        Variable that orders the models, and results along it (columns: COURSE).
+        Variable that orders the models, such as their size, and the results in this order (columns: COURSE).
     """
 
     names: tuple[str, ...]
@@ -229,9 +229,9 @@ def _listed(outputs: Outputs) -> str:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two models that are compared. Notes, and outcomes to which the margin does not apply, are collected in it.
+    """Comparison of a model (``name``) with the first one. It adds to the lists of notes and of prompts that changed.
 
-    ``too_wide`` lists shares for which the margin is too large, ``elsewhere`` numbers with another unit.
+    ``too_wide`` and ``elsewhere`` list outcomes for which the margin is too large, or has another unit.
     """
 
     first: str
@@ -247,7 +247,7 @@ class _Pair:
     def of_answers(
         self, benchmark: str, first: BenchmarkOutputs, other: BenchmarkOutputs
     ) -> tuple[list[pl.DataFrame], list[pl.DataFrame]] | None:
-        """Return CHANGES of every shared outcome, and TEXTS; None without shared prompts."""
+        """Return tables of the changes of every shared outcome (CHANGES) and of texts; None without shared prompts."""
         shared = [outcome for outcome in first.outcomes if outcome in other.outcomes]
         if not shared and (first.outcomes or other.outcomes):
             self.notes.append(
@@ -330,7 +330,7 @@ class _Pair:
 
 
 def _silence(texts: pl.DataFrame) -> pl.DataFrame:
-    """Return prompt_id, sample and before: 1 for an empty response or a refusal, null without a response."""
+    """Return prompt_id, sample and `before`, which is 1 for an empty response or refusal, and null if it is missing."""
     from evenhand.measures import response_qualities
 
     seen = response_qualities(texts)

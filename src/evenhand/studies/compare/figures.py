@@ -52,21 +52,21 @@ class OutcomeSection:
     Attributes
     ----------
     aside : bool
-        True if it accompanies another outcome (a classifier's score, silence) and is collapsed.
+        True if the outcome is secondary (a classifier's score, or empty responses), so the page collapses its section.
     between : mapping
         For each compared model, the change between groups, with its verdict.
     sentences : sequence of str
         Overall changes.
     forests : mapping
-        By model, the plot of differences by axis.
+        Model and forest plot of its changes by axis.
     slope, sizes
         Drawings; None if they would be empty.
     changed
         Groups that changed differently from the others, with the direction (``moved``) and the number of groups.
     margins
-        Numbers of groups by result of the margin test.
+        Sentences with the groups for each result of the non-inferiority test.
     few
-        All groups, if there are few.
+        Rows of all groups, if there are few.
     moved
         Prompts or texts that changed most.
     course
@@ -113,7 +113,7 @@ class CourseTable:
 
 
 def outcomes(comparison: Comparison) -> list[OutcomeSection]:
-    """Return a section for each benchmark and outcome that both models have, in the order of the tables."""
+    """Return a section for each benchmark and outcome that was compared, in the order of the table of changes."""
     keys = comparison.changes.select("benchmark", "outcome").unique(maintain_order=True).rows()
     return [_outcome(comparison, benchmark, outcome, keys) for benchmark, outcome in keys]
 
@@ -121,8 +121,7 @@ def outcomes(comparison: Comparison) -> list[OutcomeSection]:
 def unit_of(comparison: Comparison, benchmark: str, outcome: str) -> Unit:
     """Return the unit in which an outcome is shown.
 
-    It is percent for verdicts and other shares. Scores of a classifier, and numbers outside 0 to 1, keep their own
-    unit.
+    It is percent for labels and other shares. Scores of a classifier, and values outside 0 to 1, keep their own unit.
     """
     mine = (pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome)
     stated = comparison.changes.filter(mine)["unit"].drop_nulls()
@@ -252,7 +251,10 @@ def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
 
 
 def _scored(comparison: Comparison, table: pl.DataFrame) -> list[str]:
-    """Return scored texts only for the first outcome of a benchmark, so that they appear once."""
+    """Return the outcome of scored texts if `table` is about the first outcome of its benchmark, otherwise none.
+
+    Scored texts belong to a benchmark and not to one outcome, so this shows them once.
+    """
     mine = comparison.changes.filter(pl.col("benchmark") == table["benchmark"][0])
     return [LOG_LIKELIHOOD] if table["outcome"][0] == mine["outcome"][0] else []
 
@@ -331,7 +333,7 @@ def _sizes(comparison: Comparison, benchmark: str, outcome: str, unit: Unit) -> 
 
 @dataclass(frozen=True)
 class Cell:
-    """One model on one benchmark, as text."""
+    """One cell of the table of models: texts on one model's result for one outcome of a benchmark."""
 
     rate: str
     interval: str

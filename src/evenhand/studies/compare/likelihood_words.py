@@ -1,4 +1,8 @@
-"""Sentences on changed likelihoods that a single test could misrepresent: pairs in two units, groups within an axis."""
+"""Sentences on changed likelihoods for which one test is not enough.
+
+Changes of sentence pairs are checked in two more units. Groups are reported if their own tests find a change that the
+test of the axis does not detect.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,18 +10,27 @@ from typing import Any
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE, known, number, sentences
 
 EFFECT_SIZE, LIKELIER = "redditbias_effect_size_change", "redditbias_likelier_change"
-"""Rows that give the change of a log-perplexity in other units: standard deviations, and percent of phrases."""
+"""Measures with the same change in other units: in standard deviations, and in percent of phrases."""
 OWN_LEVEL = 0.05
-"""Adjusted level at which the test of one group is reported although the test of its axis found nothing."""
+"""Significance level of the tests of all groups of an axis together, if the test of the axis detected no change."""
 Row = Mapping[str, Any]
 
 
 def log_perplexity_text(row: Row, rows: Sequence[Row], told: str) -> str:
-    """Return how stereotypes changed in pairs about two groups, if nats, spread and share agree.
+    """Return a sentence on the change of stereotypes in sentence pairs about two groups.
 
-    `row` is a detected change, in nats per token. `rows` are CHANGES with EFFECT_SIZE and LIKELIER of the axis. `told`
-    has the values before and after in words. The three must agree because a model that becomes more certain of all
-    texts has smaller differences of log-perplexities, while the spread and the share do not change.
+    A change is stated only if three units agree: nats per token, standard deviations (EFFECT_SIZE), and the share of
+    phrases (LIKELIER). A model that becomes more certain of all texts has smaller differences in nats per token, while
+    the other two do not change.
+
+    Parameters
+    ----------
+    row
+        Detected change in nats per token, with the columns CHANGES.
+    rows
+        Changes of the same comparison, which have EFFECT_SIZE and LIKELIER of the axis.
+    told
+        Values before and after, as text.
     """
     beside = {other["measure"]: other for other in rows if other["axis"] == row["axis"]}
     effect, share = beside.get(EFFECT_SIZE), beside.get(LIKELIER)
@@ -45,10 +58,12 @@ def _went(row: Row, places: int, unit: str = "") -> str:
 
 
 def clear_groups(row: Row, groups: Sequence[Row]) -> list[Row]:
-    """Return the groups whose own tests exclude no change, although the test of the axis detected none.
+    """Return the groups with a significant change of their own in an axis for which no change was detected.
 
-    All groups together have the level OWN_LEVEL. Each has the verdict that states its direction. `row` is the axis, and
-    `groups` are its groups.
+    p is multiplied by the number of groups (Bonferroni) and compared with OWN_LEVEL. The verdict of each returned group
+    is HIGHER or LOWER. The result is empty if a change of the axis was detected.
+
+    row: row of the axis. groups: rows of its groups.
     """
     if row["verdict"] not in (NOT_DETECTED, NOT_MEASURABLE):
         return []
@@ -60,6 +75,9 @@ def clear_groups(row: Row, groups: Sequence[Row]) -> list[Row]:
 
 
 def unsettled_text(row: Row, moved: str) -> str:
-    """Return that the axis shows no change, why, and what the intervals of its groups (`moved`) show."""
+    """Return a sentence for an axis without a detected change in which single groups changed.
+
+    It gives the reason, and then `moved`, a text on what the intervals of these groups show.
+    """
     reason = (row["note"] or "").rstrip(".") if row["verdict"] == NOT_MEASURABLE else sentences.WHOLE_AXIS
     return sentences.only_asked_sentences_changed(row["axis"], reason, moved)

@@ -11,7 +11,7 @@ from evenhand.studies.compare.changes import CHANGES, as_changes, judged
 
 SUFFIX = "_change"
 PARTS = ("_spread", "_shift", "_contrast")
-"""Endings by which measures of one thing, of axes and of groups, differ."""
+"""Suffixes that distinguish the measures of one quantity, such as its spread in an axis and the shift of a group."""
 
 
 def likelihood_changes(
@@ -25,11 +25,25 @@ def likelihood_changes(
     seed: int,
     note: Callable[[str], None],
 ) -> pl.DataFrame | None:
-    """Return CHANGES of one benchmark, or None without pairs; then `note` gets the reason.
+    """Return the changes of one likelihood benchmark (columns: CHANGES); None if they cannot be computed.
 
-    `first` and `other` are prompts with both models' likelihoods. `architectures` are those of the models; different
-    architectures score prompts differently and are not compared. Values before and after are those on the prompts of
-    both models.
+    All values are computed on the prompts that both models have.
+
+    Parameters
+    ----------
+    name
+        Name of the benchmark.
+    first, other
+        Prompts with the likelihoods of the first model and of the other model.
+    model
+        Name of the other model.
+    architectures
+        Architectures of the models, such as masked. Different architectures score prompts differently, so they are not
+        compared.
+    alpha, seed
+        Significance level, and random seed of the tests.
+    note
+        Called with a sentence on why changes cannot be computed, or on what was left out.
     """
     from evenhand.benchmarks import AnalysisOptions, load_benchmark
 
@@ -90,6 +104,6 @@ def _values(rows: Sequence[Measurement]) -> Mapping[tuple[Any, ...], float | Non
 
 
 def _outcome(measure: str) -> str:
-    """Return the outcome of a row; the spread and the shifts of one quantity have the same outcome."""
+    """Return the outcome to which a measure belongs. The spread and the shifts of one quantity have the same one."""
     name = measure.removesuffix(SUFFIX)
     return next((name.removesuffix(part) for part in PARTS if name.endswith(part)), name)

@@ -3,11 +3,11 @@
 import polars as pl
 
 MOST = 20
-"""Number of rows for one model, benchmark and outcome."""
+"""Largest number of rows for one model, benchmark and outcome."""
 LONGEST = 600
 """Maximum number of characters that are kept of an answer."""
 LOG_LIKELIHOOD = "log-likelihood"
-"""The outcome of texts that were scored."""
+"""Value of the column `outcome` for texts whose likelihood was computed."""
 ANSWER = "answer"
 """Column with the generated text, if known."""
 MOVED = {
@@ -22,14 +22,14 @@ MOVED = {
     "after": pl.Float64,
     "change": pl.Float64,
     "beside": pl.Float64,  # the change minus the median change of the benchmark
-    "answer_before": pl.String,  # null without a response
+    "answer_before": pl.String,  # null for scored texts, and if the response is unknown
     "answer_after": pl.String,
     "n": pl.Int64,  # samples
 }
 
 
 def moved_answers(paired: pl.DataFrame, benchmark: str, outcome: str, model: str) -> pl.DataFrame:
-    """Return MOVED of responses: the prompts whose outcome changed most, with an example.
+    """Return the prompts whose outcome changed most, each with an example of both responses (columns: MOVED).
 
     The example of a prompt is the sample with the largest difference in the direction of the mean change. Prompts
     without a change are left out. `paired` has one row per prompt and sample with axis, group, text, the outcome and
@@ -53,12 +53,12 @@ def moved_answers(paired: pl.DataFrame, benchmark: str, outcome: str, model: str
 
 
 def moved_texts(before: pl.DataFrame, after: pl.DataFrame, benchmark: str, model: str) -> pl.DataFrame:
-    """Return MOVED of scored texts: those whose log-likelihood changed most relative to the median text.
+    """Return the texts whose log-likelihood changed most relative to the median change (columns: MOVED).
 
     Parameters
     ----------
     before, after
-        prompt_id, text and log_likelihood, and axis, group or descriptor if they exist.
+        Tables of both models with prompt_id, text and log_likelihood, and axis, group or descriptor if they exist.
     """
     named = next((name for name in ("group", "descriptor") if name in before.columns), None)
     names = {

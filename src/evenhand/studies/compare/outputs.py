@@ -69,18 +69,12 @@ class LmEvalSample(BaseModel):
 
 @dataclass(frozen=True)
 class BenchmarkOutputs:
-    """Answers to one benchmark.
+    """Responses of one model to one benchmark.
 
-    Attributes
-    ----------
-    frame
-        One row per prompt and sample: KEYS (axis and group may be null), a Float64 column for each outcome (1 or 0 for
-        labels, null if missing), and ANSWER if known. judges: the classifier of each outcome, if known; outcomes of
-        different classifiers are not compared.
-    harmful
-        The harmful side of each outcome, if known.
-    texts
-        For runs of evenhand, the continuations with their columns.
+    ``frame`` has one row per prompt and sample: KEYS (axis and group may be null), a Float64 column for each of
+    ``outcomes`` (1 or 0 for labels, null if missing), and ANSWER if known. ``classifiers`` has the classifier of each
+    outcome, if known; outcomes of different classifiers are not compared. ``harmful`` is the harmful side of all
+    outcomes. ``texts`` has the continuations with all their columns (`evenhand.runs.answers`), for runs of evenhand.
     """
 
     frame: pl.DataFrame
@@ -92,16 +86,11 @@ class BenchmarkOutputs:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of one model; only runs of evenhand have more than `benchmarks`.
+    """The outputs of one model. Files of other programs have only name, source and benchmarks.
 
-    Attributes
-    ----------
-    scored
-        By benchmark, prompts with their likelihoods.
-    headlines
-        HEADLINES, the verdict of each axis; empty for files of other programs.
-    began
-        Start of the run, ISO 8601.
+    ``source`` is the folder or file that was read. ``benchmarks`` has the responses by benchmark, and ``scored`` the
+    prompts with their likelihoods. ``facts`` describes the model and the run. ``headlines`` has the verdict of each
+    axis (columns: HEADLINES). ``began`` is the start of the run, ISO 8601.
     """
 
     name: str
@@ -224,14 +213,14 @@ def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -
     ]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     filters = frame["filter"].unique(maintain_order=True)
-    if len(filters) > 1:  # one response read in several ways: the first filter is that of the task
+    if len(filters) > 1:  # lm_eval lists a response once per filter; the first is the task's
         frame = frame.filter(pl.col("filter") == filters[0])
     task = path.stem.removeprefix("samples_").rsplit("_", 1)[0]
     return _one(shown, path, task, frame, metrics)
 
 
 def _answer_of(line: Mapping[str, Any]) -> str | None:
-    """Return the generated text, if there is one; for likelihoods, responses are numbers."""
+    """Return the generated text of a line of lm_eval; None if its responses are likelihoods, which are numbers."""
     for given in (line.get("filtered_resps"), line.get("resps")):
         while isinstance(given, list) and given:
             given = given[0]
@@ -269,7 +258,7 @@ def _inspect(path: Path, log: Mapping[str, Any], name: str | None) -> Outputs:
 
 
 def _validated(path: Path, kind: Any, content: Any, what: str) -> Any:
-    """Return foreign content as a type of pydantic; raise DataError with the first place that differs."""
+    """Return content validated as the type `kind`; raise a DataError that names the first invalid field."""
     try:
         return TypeAdapter(kind).validate_python(content)
     except ValidationError as error:
@@ -279,7 +268,7 @@ def _validated(path: Path, kind: Any, content: Any, what: str) -> Any:
 
 
 def _value(value: Any) -> float | None:
-    """Return the value of Inspect's letters: correct, incorrect, partial, no answer."""
+    """Return a score of Inspect as a number. C (correct) is 1, P (partial) 0.5, I (incorrect) 0, and N (no answer) 0."""
     letters = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
     return letters.get(value) if isinstance(value, str) else _number(value)
 
@@ -317,7 +306,7 @@ def _robbie(path: Path, scores: Sequence[Mapping[str, Any]], name: str | None) -
 
 
 def _row(prompt_id: Any, text: str, about: Any) -> dict[str, Any]:
-    """Return the keys of one response; its axis and group are looked up under the names that the programs use."""
+    """Return the keys of one response. `about` may have axis and group under the names that other programs use."""
     about = about if isinstance(about, dict) else {}
     axis = next(
         (str(about[key]) for key in ("axis", "domain", "bias_type") if about.get(key) is not None), None
@@ -361,7 +350,7 @@ LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
 def read_eval_archive(path: Path) -> dict[str, Any]:
-    """Return an .eval log in the shape of the .json one: `eval` and `samples`.
+    """Return the content of an .eval log of Inspect as the .json format has it: a dictionary with eval and samples.
 
     Raises DataError for a damaged archive, or if the package zstandard is needed and not installed.
     """

@@ -33,7 +33,7 @@ def render_comparison_html(comparison: Comparison) -> str:
 
 
 def _headlines(comparison: Comparison) -> list[tuple[str, str, list[dict[str, Any]], list[str]]]:
-    """Return (model, benchmark, sentences, changes of the text)."""
+    """Return (model, benchmark, rows of its sentences, sentences on changes of the text) for each pair of both."""
     blocks = []
     for (model, benchmark), part in headlines_of(comparison).group_by(
         ["model", "benchmark"], maintain_order=True

@@ -1,4 +1,4 @@
-"""Select what a sentence states about groups whose rates changed: who got worse by their own numbers comes first."""
+"""Select what a sentence states about groups whose rates changed. Groups whose own rate got worse come first."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from evenhand.reports.sentences import CHANGED_SO, Estimate, GroupChange, Scale
 
 @dataclass(frozen=True)
 class Unit:
-    """How numbers of an outcome are shown: shares in percent, differences of them in percentage points."""
+    """How values of an outcome are shown: the unit of values, the unit of differences, and the factor for both."""
 
     factor: float
     name: str
@@ -22,7 +22,7 @@ POINTS, NATS = Unit(1.0, "%", "percentage points"), Unit(1.0, "nats", "nats per 
 
 
 def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
-    """Return a row of CHANGES in the unit in which it is shown."""
+    """Return a copy of a row of CHANGES with its values multiplied by the factor of the unit."""
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable", "change", "beside")
     there = {name: row.get(name) for name in numbers}
     return {**row, **{name: None if value is None else unit.factor * value for name, value in there.items()}}
@@ -63,14 +63,14 @@ def group_changes(
 
 
 def change_of(row: Mapping[str, Any], unit: Unit) -> GroupChange:
-    """Return a row of CHANGES in the unit in which it is shown."""
+    """Return the change of one group as the sentences need it, with values in the unit in which it is shown."""
     shown = scaled(row, unit)
     relative = Estimate(shown["estimate"], shown["low"], shown["high"])
     return GroupChange(str(row["group"]), shown["before"], shown["after"], relative)
 
 
 def harmful_side(found: Sequence[Mapping[str, Any]]) -> int:
-    """Return 1 if higher numbers harm, -1 if lower numbers do, and 0 if neither side is known to harm."""
+    """Return 1 if higher values are harmful, -1 if lower values are, and 0 if this is unknown."""
     for group in found:
         if group["direction"] in ("worse", "better"):
             return 1 if (group["direction"] == "worse") == (group["verdict"] == HIGHER) else -1
@@ -78,13 +78,13 @@ def harmful_side(found: Sequence[Mapping[str, Any]]) -> int:
 
 
 def own_change(group: Mapping[str, Any], unit: Unit) -> int:
-    """Return the sign of a group's own change, 0 if before and after are shown alike."""
+    """Return the sign of a group's own change; 0 if before and after are the same after rounding for display."""
     before, after = (unit.factor * group[name] for name in ("before", "after"))
     return sign_of_change(before, after, has_unit=bool(unit.name))
 
 
 def harm_and_size(groups: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
-    """Return how much worse the worst named group got by its own numbers, and the largest relative change."""
+    """Return by how much the worst named group's own rate got worse, and the largest change relative to others."""
     found = [group for group in groups if group["verdict"] in (LOWER, HIGHER)]
     harm = harmful_side(found)
     own = [
@@ -116,8 +116,17 @@ def worst_first(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def two_groups(groups: Sequence[Mapping[str, Any]], harm: int, unit: Unit) -> tuple[str, str]:
     """Return the verdict on an axis of two groups, and their numbers.
 
-    The group that got worse comes first. If none did, it is the group that improved less if the gap grew, else the one
-    that improved most.
+    The group that got worse comes first. If no group got worse, the first is the group that improved less if the gap
+    grew, and otherwise the group that improved most.
+
+    Parameters
+    ----------
+    groups
+        Rows of both groups (columns: CHANGES).
+    harm
+        1 if higher values are harmful, -1 if lower values are, 0 if this is unknown.
+    unit
+        Unit in which the outcome is shown.
     """
     side = harm or 1
     by_change = sorted(groups, key=lambda group: (group["after"] - group["before"]) * side)
@@ -146,9 +155,19 @@ def strongest_first(groups: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
 def not_explained_by(
     mine: Sequence[Mapping[str, Any]], opposite: Sequence[Mapping[str, Any]], count: int
 ) -> list[Mapping[str, Any]]:
-    """Return the groups that are not on their side merely because one group moved far from all of them.
+    """Return the groups whose relative change is not merely the effect of one group that moved in the other direction.
 
-    A group whose own change makes up at least half of its change relative to the others always stays.
+    If one group changes a lot, all others change relative to their mean, in the opposite direction. A group whose own
+    change makes up at least half of its relative change is always returned.
+
+    Parameters
+    ----------
+    mine
+        Rows of groups that moved in one direction relative to the others, the largest change first.
+    opposite
+        Rows of groups that moved in the other direction, the largest change first.
+    count
+        Number of groups of the axis.
     """
     if count < 3 or not opposite or (mine and abs(mine[0]["estimate"]) >= abs(opposite[0]["estimate"])):
         return list(mine)

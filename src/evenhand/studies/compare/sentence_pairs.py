@@ -1,4 +1,4 @@
-"""Likelihoods of sentence pairs from other programs, in the form of evenhand's runs of the same benchmark."""
+"""Convert likelihoods of sentence pairs from other programs to the tables of evenhand's runs of the same benchmark."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

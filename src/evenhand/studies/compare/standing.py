@@ -9,14 +9,14 @@ from evenhand.reports import BIASED, CHANGED, HIGHER, LOWER, NOT_DETECTED, NOT_M
 from evenhand.studies.compare.changes import LEVEL_CHANGE
 
 STANDING = dict.fromkeys(("model", "benchmark", "axis", "verdict", "sentence"), pl.String)
-"""verdict: of the later model's own run, biased where somebody is found to be treated worse."""
+"""Columns of the table. `verdict` is that of the later model's own run (biased, not detected or not measurable)."""
 BY_ITSELF = f" {sentences.NO_SIGNIFICANT_CHANGE}"
-"""A bias that one run detects and the other does not is not yet a difference between the two."""
+"""Sentence added if one run detects a bias and the other does not, but the change itself is not significant."""
 Key = tuple[Any, ...]
 
 
 def standing(first: pl.DataFrame, others: Mapping[str, pl.DataFrame], changes: pl.DataFrame) -> pl.DataFrame:
-    """Return STANDING: a sentence for each axis on which either run is biased.
+    """Return one sentence for each axis on which bias was detected in at least one of both runs (columns: STANDING).
 
     Sentences with "Still" and "New" give the verdict of the later run, those with "No longer found" the verdict of the
     first. If both runs have headlines of a benchmark, an axis missing in one of them is not biased in it.
@@ -24,9 +24,9 @@ def standing(first: pl.DataFrame, others: Mapping[str, pl.DataFrame], changes: p
     Parameters
     ----------
     first, others
-        HEADLINES of the first run and, by model, of later ones; empty if a run has none.
+        Tables of verdicts (columns: HEADLINES) of the first run and, by model, of later ones; empty if a run has none.
     changes
-        CHANGES; only their benchmarks are included.
+        Changes of the comparison (columns: CHANGES). Only their benchmarks are included.
     """
     lines = []
     for model, headlines in others.items():
@@ -69,7 +69,10 @@ def _line(
 
 
 def _told(headlines: pl.DataFrame, benchmark: str) -> dict[Key, dict[str, Any]]:
-    """Return headlines by measure, axis and running number, without sentences that only accompany another."""
+    """Return the headlines of a benchmark by measure, axis and running number.
+
+    Sentences on the contrast of regard are left out for axes that also have a verdict on rates.
+    """
     of_rates = pl.col("axis").is_in(headlines.filter(measure="disparity")["axis"].implode())
     beside = (pl.col("measure") == "regard_contrast") & of_rates
     mine = headlines.filter((pl.col("benchmark") == benchmark) & ~beside)

@@ -1,4 +1,4 @@
-"""All models in one table: the rate of each outcome with its CI, scores, and the group with the largest rate."""
+"""One table of all models: the rate or score of each outcome with its CI, and the group with the largest rate."""
 
 from typing import TYPE_CHECKING
 
@@ -18,18 +18,18 @@ SUMMARY = {
     "high": pl.Float64,
     "n": pl.Int64,
     "n_missing": pl.Int64,
-    "bias_score": pl.Float64,  # percent of groups harmed, corrected
+    "bias_score": pl.Float64,  # percentage of groups with a higher rate than the others, corrected for chance
     "bias_score_published": pl.Float64,
     "largest_rate": pl.Float64,
     "largest_group": pl.String,
     "parameters": pl.Int64,
 }
 FEWEST = 10
-"""Answers below which no group is called the most harmed: one of two is no rate."""
+"""Fewest responses of a group for which it can be named as the most harmed, because rates of a few are unreliable."""
 
 
 def summary_rows(label: str, one: Outputs, seed: int) -> list[dict[str, object]]:
-    """Return SUMMARY of one model, named `label`: a row for each benchmark and outcome."""
+    """Return the rows of one model, named `label`, one for each benchmark and outcome (columns: SUMMARY)."""
     rows: list[dict[str, object]] = []
     parameters = one.facts.get("parameters")
     for benchmark, outputs in one.benchmarks.items():

@@ -22,7 +22,7 @@ STYLES = {
 }
 GROUPS_SHOWN = 10
 MOVED_SHOWN, LONGEST = 3, 90
-"""Prompts whose answers are shown, and characters of each."""
+"""Number of prompts whose responses are printed, and number of characters of each response."""
 
 
 def render_comparison(

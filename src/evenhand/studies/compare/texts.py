@@ -1,4 +1,4 @@
-"""Changes of the text: empty responses, length, repetition, diversity, stock answers, perplexity."""
+"""Changes of text quality: empty responses, length, repetition, diversity, stock answers, perplexity."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from evenhand.reports import decimals, known, label, number
 from evenhand.studies.compare.changes import judged
 
 LEVELS = dict.fromkeys(("before_low", "before_high", "after_low", "after_high"), pl.Float64)
-"""Columns of each model's own value with its 95% CI, if it is stated."""
+"""Columns with the bounds of the 95% CI of each model's own value."""
 QUALITY = {
     "benchmark": pl.String,
     "measure": pl.String,
@@ -54,9 +54,11 @@ def quality_changes(
     Parameters
     ----------
     before, after
-        `evenhand.runs.answers` of continuations.
+        Continuations of both models, as `evenhand.runs.answers` returns them.
+    seed
+        Random seed of the CIs.
     cluster
-        Column of dependent rows.
+        Column whose equal values mark dependent rows.
 
     References
     ----------
@@ -104,7 +106,10 @@ def _responses(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def scaled_row(measure: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a row of QUALITY to its own unit: shares to percent, differences of logarithms to ratios."""
+    """Return a row of QUALITY in the unit in which it is reported.
+
+    Shares become percentages, and differences of logarithms become ratios.
+    """
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable", *LEVELS)
     numbers = tuple(name for name in numbers if name in row)
     kept = {name: value for name, value in row.items() if name not in ("axis", "group")}
@@ -138,7 +143,10 @@ def _diversities(frame: pl.DataFrame, cluster: str, budget: int, seed: int) -> d
 
 
 def _budget(sides: list[pl.DataFrame]) -> int:
-    """Return the number of n-grams at which diversity is compared: as many as both models wrote, if that is enough."""
+    """Return the number of n-grams of each model on which diversity is compared.
+
+    It is the smaller number of both models, if that is large enough.
+    """
     there = [int((side["length"].drop_nulls() - 2).clip(lower_bound=0).sum()) for side in sides]
     return min(MOST_GRAMS, *there) if min(there) >= FEWEST_GRAMS else 0
 
@@ -164,11 +172,11 @@ def _diversity(measure: str, found: list[dict[str, _Level]], budget: int) -> dic
     }
     if before.low is None or before.high is None or after.low is None or after.high is None:
         return row
-    # Where a small stock of words is used up, leaving one text out changes nothing: n-grams counted by chance still do.
+    # If texts use all of a small vocabulary, leaving one text out changes nothing; counts still vary by chance.
     least = 2 * 100 * (max(before.estimate, after.estimate) / 100 * budget) ** 0.5 / budget
     down = max(least, ((after.estimate - after.low) ** 2 + (before.high - before.estimate) ** 2) ** 0.5)
     up = max(least, ((after.high - after.estimate) ** 2 + (before.estimate - before.low) ** 2) ** 0.5)
-    # p is that of the interval: the level at which the bound that faces no change reaches it
+    # p is derived from the interval: the level at which its nearer bound would be at no change
     facing = down if change > 0 else up
     p = (
         1.0
@@ -183,10 +191,18 @@ def _diversity(measure: str, found: list[dict[str, _Level]], budget: int) -> dic
 def levels(
     known: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | None]:
-    """Return separate 95% CIs of the values before and after (columns: LEVELS).
+    """Return the bounds of separate 95% CIs of the means before and after (keys: LEVELS).
 
-    `known` are rows with both values, and a column cluster of dependent rows. `share` is True if values are labels or
-    shares of labels. None: it is assumed if all are between 0 and 1.
+    Parameters
+    ----------
+    known
+        Rows with the columns before and after, and a column whose equal values mark dependent rows.
+    seed
+        Random seed of the CIs.
+    cluster
+        Name of that column.
+    share
+        True if the values are labels or shares of labels. None: this is assumed if all are between 0 and 1.
     """
     from evenhand.stats import clustered_mean, clustered_proportion_interval
 
@@ -207,7 +223,10 @@ def levels(
 def overall_change(
     frame: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | int | None] | None:
-    """Return the overall row of `paired_change`; None if no pair has both values. `share` is as in `levels`."""
+    """Return the change over all pairs, as a row of `paired_change`; None if no pair has both values.
+
+    The parameters are those of `levels`.
+    """
     from evenhand.measures import paired_change
 
     both = frame.filter(*(pl.col(side).cast(pl.Float64).is_finite() for side in ("before", "after")))

@@ -1,4 +1,4 @@
-"""Disparity and level of models in an order: by size, by date, or by given numbers."""
+"""Disparity and level of several models, ordered by size, by date, or by numbers that the user gave."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,12 @@ FORMS = (
 COURSE = {
     "benchmark": pl.String,
     "outcome": pl.String,
-    "axis": pl.String,  # null: over all
+    "axis": pl.String,  # null: all responses together
     "measure": pl.String,  # DISPARITY or LEVEL
     "model": pl.String,
-    "at": pl.Float64,  # parameters, seconds since 1970, or the number given
+    "at": pl.Float64,  # position of the model: parameters, seconds since 1970, or the number that the user gave
     "estimate": pl.Float64,  # value of this model
-    "change": pl.Float64,  # from the first model, with its limits
+    "change": pl.Float64,  # from the first model; low and high are the bounds of its 95% CI
     "low": pl.Float64,
     "high": pl.Float64,
     "q": pl.Float64,
@@ -49,7 +49,7 @@ class Order:
         )
 
     def shown(self, value: float) -> str:
-        """Return a value of the variable in words."""
+        """Return a value of the variable as text: a date if the models are ordered by date, otherwise a number."""
         if self.name == DATE:
             return datetime.fromtimestamp(value).strftime("%Y-%m-%d %H:%M")
         return f"{value:,.0f}" if value == int(value) else f"{value:g}"
@@ -104,15 +104,13 @@ def read_order(
 
 
 def course(changes: pl.DataFrame, names: Sequence[str], order: Order) -> pl.DataFrame:
-    """Return COURSE: the disparity and the level of each axis in each model, in the given order.
-
-    Rows of only one of two models are left out.
+    """Return the disparity and the level of each axis in each model, in the given order (columns: COURSE).
 
     Parameters
     ----------
     changes
-        CHANGES. A disparity is the spread between the groups of an axis in the comparison: `before` of the first model
-        and `after` of the others, each with its paired change from the first model.
+        Changes of the comparison (columns: CHANGES). The disparity is the spread between the groups of an axis. The
+        value of the first model is `before`; that of the others is `after`, with its paired change from the first.
     """
     at = dict(zip(names, order.at, strict=True))
     about = changes.filter(

@@ -1,6 +1,7 @@
-"""Write the findings of a comparison as sentences, the same for terminal, page and JSON. Nothing is decided here.
+"""Write the findings of a comparison as sentences, the same for terminal, page and JSON. All verdicts are given.
 
-Changes between groups come first, then the level, then the text: a model may do less harm to all groups but one.
+Changes between groups come first, then the level, then the text, because a model may become less harmful for all groups
+but one.
 """
 
 import re
@@ -44,19 +45,27 @@ CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )
 VALENCE = "valence_shift"
-"""Prefix of the measures of a group's place in kind and hostile sentences; positive values mean kind."""
+"""Prefix of measures of a group's likelihood in kind relative to hostile sentences. Values above 0 mean kind."""
 SCORE = " score"
-"""How an outcome ends that is a classifier's number and not its verdict."""
+"""Suffix of an outcome that is a classifier's score rather than its label."""
 
 
 def change_headlines(
     changes: pl.DataFrame, texts: pl.DataFrame, units: Mapping[tuple[str, str], Unit], standing: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return CHANGE_HEADLINES of CHANGES and of the tested changes of texts.
+    """Return the sentences of a comparison (columns: CHANGE_HEADLINES).
 
-    A classifier's score has no sentence in addition to its label. `units` are by benchmark and outcome. `standing` has
-    the columns `evenhand.studies.compare.standing.STANDING`; its sentences follow those on their axis for the
-    benchmark's first outcome.
+    Parameters
+    ----------
+    changes
+        Changes (columns: CHANGES), without classifiers' scores that have a label too.
+    texts
+        Changes of text quality with verdicts.
+    units
+        Unit of each benchmark and outcome.
+    standing
+        Sentences with the columns `evenhand.studies.compare.standing.STANDING`. They follow the sentence on their axis,
+        only for the first outcome of a benchmark.
     """
     told: set[tuple[Any, ...]] = set()
     lines: list[dict[str, Any]] = []
@@ -91,7 +100,10 @@ def change_headlines(
 def with_standing(
     lines: Iterable[dict[str, Any]], standing: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return sentences on changes, each followed by the standing of the later model on that axis, then other axes."""
+    """Return the sentences on changes, each followed by those of `standing` on the same axis.
+
+    Sentences of `standing` on other axes come last. They state the verdict of the later model by itself.
+    """
     rest = [
         {"about": STANDING_NOW, **{name: row[name] for name in ("axis", "verdict", "sentence")}}
         for row in standing
@@ -151,7 +163,13 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
 
 
 def _detectable(sizes: Sequence[float], rates: Sequence[float], unit: Unit) -> str:
-    """Return the minimum detectable change: no fall below 0% and no rise above 100%."""
+    """Return a text on the minimum detectable changes of several axes.
+
+    Rates cannot fall below 0% or rise above 100%, so the text names only the direction in which such a change is
+    possible.
+
+    sizes: minimum detectable changes in increasing order. rates: rates of the groups.
+    """
     direction = ""
     if unit.name == "%" and rates and sizes[0] > max(rates):
         direction = "rise"
@@ -204,7 +222,10 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
 
 
 def moved_word(row: Mapping[str, Any], unit: Unit) -> str:
-    """Return how a group changed (see `describe_group_change`). `row` has the columns CHANGES and is not scaled."""
+    """Return in words how a group changed (see `describe_group_change`).
+
+    row: row with the columns CHANGES, not multiplied by the factor of the unit.
+    """
     return describe_group_change(row, unit.factor, has_unit=bool(unit.name))
 
 
@@ -245,7 +266,18 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
 def _moved_likelihoods(
     found: Sequence[Mapping[str, Any]], count: int, *, asked_only: bool = False
 ) -> tuple[str, str]:
-    """Return in which sentences descriptors became more likely, as the report of a single audit has it."""
+    """Return two texts on which sentences became more likely for which descriptors, as in the report of an audit.
+
+    Parameters
+    ----------
+    found
+        Rows of groups with a detected change.
+    count
+        Number of groups of the axis.
+    asked_only
+        The result describes only the tested sentences, because no change was detected for the axis. The first text is
+        then empty.
+    """
     fell = strongest_first(group for group in found if group["verdict"] == LOWER)
     rose = strongest_first(group for group in found if group["verdict"] == HIGHER)
     fell, rose = not_explained_by(fell, rose, count), not_explained_by(rose, fell, count)
@@ -264,7 +296,7 @@ def _shift(row: Mapping[str, Any]) -> Estimate:
 
 
 def _level(row: Mapping[str, Any], unit: Unit) -> str:
-    """Return how the level of all groups together changed."""
+    """Return a sentence on how the mean of all groups together changed."""
     outcome = row.get("outcome")
     what = (
         "empty or refused responses"

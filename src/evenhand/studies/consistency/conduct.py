@@ -58,24 +58,24 @@ class ConsistencyStudy:
     levels: Levels
     domains: Mapping[str, PromptSet]
     of_nonsense: Mapping[str, PromptSet]
-    """The prompts of each domain to which nonsense was put."""
+    """Prompts of each domain that were used with nonsense wordings."""
     decoding: ChosenDecoding
     attributes: Attributes
     threshold: tuple[float, str]
     """The score from which a continuation counts as harmful, and the reason for it."""
     numbers: Consistency
     checklists: Mapping[str, list[Decision]]
-    """By rule: effect and polarity and importance in each domain, and transfer."""
+    """Outcome of each test by decision rule: effect, polarity and importance in each domain, and transfer."""
     nonsense: pl.DataFrame
-    """The protocol's table for each nonsense wording by itself."""
+    """Table of the protocol, computed for each nonsense wording separately."""
     scores: pl.DataFrame
-    """One row a domain, level, group and prompt: a column for each attribute, and `error`."""
+    """One row per domain, level, nonsense wording (`group`) and prompt: a column per attribute, and `error`."""
     model: Mapping[str, Any]
     """Facts about the model, as it reports them."""
     classifier: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     above_threshold: str | None = None
-    """What failed more often than allowed, in a few words."""
+    """Text on the responses or classifications that failed more often than allowed; None if none did."""
 
     @property
     def decisions(self) -> pl.DataFrame:
@@ -251,7 +251,7 @@ def _identifiers(domains: Mapping[str, PromptSet]) -> dict[str, pl.Series]:
 
 
 def _put(prompts: PromptSet, of_nonsense: PromptSet) -> dict[str, Flags]:
-    """Return the prompts of a level that was not tested on all of them."""
+    """Return, for the level nonsensical, a flag for each prompt: True if it was used with nonsense wordings."""
     here = prompts.frame["prompt_id"].is_in(of_nonsense.frame["prompt_id"].implode())
     return {"nonsensical": here.to_numpy()}
 

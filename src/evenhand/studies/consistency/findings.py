@@ -26,15 +26,20 @@ from evenhand.studies.consistency.scores import Attributes, Floats
 
 NEEDED = ("default", "original")
 Judged = Mapping[tuple[str, str], pl.DataFrame]
-"""By domain and the level's key: what `runs.judgements` gives, one row a prompt."""
+"""Classified continuations of `runs.judgements`, one row per prompt, by domain and key of the level."""
 
 
 @dataclass(frozen=True)
 class Matrices:
     """Scores for the protocol.
 
-    ``scores`` has, by domain and level, one array (prompts, attributes) per group of wordings. ``lacking`` has the
-    levels that were run but have no score in some domain, with the reason.
+    Attributes
+    ----------
+    scores
+        By domain and level, a list of arrays of shape (prompts, attributes): one array per nonsense wording, and a
+        single one for the other levels.
+    lacking
+        Levels that were run but have no score in at least one domain, with the reason.
     """
 
     scores: dict[str, dict[str, list[Floats]]]
@@ -55,10 +60,16 @@ def score_matrices(
 
     Parameters
     ----------
+    levels : Levels
+        The levels of the method.
+    judged : mapping
+        Classified continuations by domain and key of the level.
+    attributes : Attributes
+        Attributes of the classifier that are scored.
     labels : tuple of str
         Labels of the classifier.
     prompts : mapping
-        All prompt ids of a domain, in the order of the rows. Prompts that a level was not run with are NaN.
+        Prompt ids of each domain, in the order of the arrays' rows. Prompts that a level was not run with have NaN.
     """
     scores: dict[str, dict[str, list[Floats]]] = {}
     lacking: dict[str, str] = {}
@@ -101,7 +112,10 @@ def has_scores(array: Floats) -> bool:
 def score_table(
     levels: Levels, judged: Judged, attributes: Attributes, labels: tuple[str, ...]
 ) -> pl.DataFrame:
-    """Return one row per domain, level, group and prompt: a column for each attribute (or null), and `error`."""
+    """Return one row per domain, level, nonsense wording (`group`) and prompt.
+
+    There is a column for the score of each attribute (null without a score), and `error` with the reason.
+    """
     by_key = {level.key: level for level in levels.all}
     tables = []
     for (domain, key), frame in judged.items():
@@ -132,24 +146,34 @@ DECISIONS = {
     "domain": pl.String,  # null: both
     "outcome": pl.String,
     "reason": pl.String,
-    "amount": pl.String,  # size of the effect, in a few words
-    "advised_prompts": pl.Int64,  # number that would decide an undecided test with 80% power
-    "advised_wordings": pl.Int64,  # number of nonsense wordings, if these matter
+    "amount": pl.String,  # size of the effect, as text
+    "advised_prompts": pl.Int64,  # number of prompts that would decide an undecided test with 80% power
+    "advised_wordings": pl.Int64,  # the same for nonsense wordings, for tests that depend on them
 }
 UNKNOWN = sampled_contrast(np.full((1, 1), np.nan))
 NEEDS = {"polarity": ("opposite",), "importance": CONTROLS}
-"""Levels without which a test cannot be made, besides default and original."""
+"""Levels that a test needs in addition to default and original."""
 
 
 def checklists(
     numbers: Consistency, lacking: Mapping[str, str], *, specified: bool, margin: float
 ) -> dict[str, list[Decision]]:
-    """Return the outcome of every test under every rule, by rule, including tests that do not apply, with the reason.
+    """Return the outcome of every test under every rule, by rule, including tests that do not apply.
 
-    `numbers` are computed from the available levels. `lacking` has the reason for each missing level. `specified` is
-    True if the method has a wording; transfer is then that of all tests, otherwise of the effect only. `margin` is the
-    number of percentage points that count as similar. The test "effect" asks whether the method lowers harm at all (the
-    paper's initial test). Source: Morabito et al. 2023, section 3.
+    The test "effect" asks whether the method lowers harm at all (the paper's initial test). Source: Morabito et al.
+    2023, section 3.
+
+    Parameters
+    ----------
+    numbers
+        Results of the protocol, computed from the available levels.
+    lacking
+        The reason for each missing level.
+    specified
+        True if the method has a wording. Transfer then compares all tests between the domains, otherwise only the
+        effect.
+    margin
+        Largest difference in percentage points that counts as similar.
     """
     return {str(rule): _checklist(numbers, lacking, specified, margin, rule) for rule in RULES}
 
@@ -170,17 +194,28 @@ def nonsense_by_group(
     threshold: float,
     seed: int,
 ) -> pl.DataFrame:
-    """Return the protocol's table for each group of nonsense separately.
+    """Return the table of the protocol for each nonsense wording separately.
 
-    `scores` has, by domain and level, one array per group. The result has the rows of level nonsensical of
-    `measures.consistency.TABLE` with a column `group`, from 1; it is empty without such a level.
+    The result has the rows of the level nonsensical of `measures.consistency.TABLE`, and a column `group` with the
+    number of the wording, from 1. It is empty if this level was not run.
+
+    Parameters
+    ----------
+    scores
+        By domain and level, one array of shape (prompts, attributes) per wording.
+    attributes
+        Names of the attributes.
+    threshold
+        Score from which a continuation is harmful.
+    seed
+        Random seed.
     """
     tables = []
     for domain, levels in scores.items():
         for group, array in enumerate(levels.get("nonsensical", ()), 1):
             if not has_scores(array):
-                continue  # this group failed; the level consists of the others
-            # on the prompts that it was run with
+                continue  # this wording has no score; the level consists of the others
+            # compare on the prompts that this wording was run with
             here = np.isfinite(array).any(axis=1)
             default = [one[here] for one in levels["default"]]
             alone = {domain: {"default": default, "nonsensical": [array[here]]}}
@@ -232,7 +267,7 @@ def _why_not(test: str, lacking: Mapping[str, str], specified: bool) -> str | No
 
 
 def _transfer_of_effect(effects: Sequence[Decision]) -> Decision:
-    """Return the transfer of the effect, the only test of transfer for a method without wording."""
+    """Return whether the effect is the same in both domains: the only test of transfer for a method without wording."""
     first, second = effects[:2]
     what = "the effect itself, because the method has no wording"
     if first.outcome != Outcome.PASS:

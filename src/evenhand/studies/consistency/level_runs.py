@@ -60,7 +60,7 @@ class LevelRun:
 
 
 class Titled:
-    """Progress that states to which of many runs it belongs, and is silent for a run without remaining work."""
+    """Progress of one of several runs, with the run's name in its messages. A run without remaining work shows none."""
 
     def __init__(self, progress: Progress, title: str):
         self.progress, self.title, self.telling, self.named = progress, title, False, False
@@ -98,9 +98,24 @@ def level_runs(
     of_nonsense: Mapping[str, PromptSet],
     decoding: Decoding,
 ) -> list[LevelRun]:
-    """Return the runs of a study in the order in which they are executed; raises the errors of applying a level.
+    """Return the runs of a study in the order in which they are executed.
 
-    `domains` has the prompts of each domain, and `of_nonsense` those that random wordings are run with.
+    Raises the errors of applying a mitigation to the model.
+
+    Parameters
+    ----------
+    path
+        Folder of the study.
+    model
+        The model without the mitigation.
+    levels
+        The levels of the method.
+    domains
+        Prompts of each domain.
+    of_nonsense
+        Prompts of each domain that are used with nonsense wordings.
+    decoding
+        Decoding settings of all runs.
     """
     applied = [(level, level.applied(model)) for level in levels]
     return [

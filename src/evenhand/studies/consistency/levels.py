@@ -17,30 +17,30 @@ from evenhand.models import LanguageModel
 from evenhand.schema import EvenhandError, UsageError
 
 CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789;"
-"""Those of the published examples ("Be uf a;wo 3; na;o8d ...")."""
+"""Characters of nonsense wordings, as in the published examples ("Be uf a;wo 3; na;o8d ...")."""
 SPACES = 1 / 6
 """Share of spaces, so that the pieces are about as long as words."""
 SEQUENCE = 400
 LENGTHS = (12, 48)
-"""Shortest and longest piece; the published ones have 28 and 43 characters."""
+"""Smallest and largest length of a nonsense text; the published ones have 28 and 43 characters."""
 MEANINGFUL = 3
 """Nonsense must not contain a word of the original wording with at least this number of letters."""
 
 
 @dataclass(frozen=True)
 class WordingFrame:
-    """Fixed text before and after the words of a specification."""
+    """Fixed text before and after the part of a wording that varies between levels."""
 
     before: str
     after: str
 
     def around(self, words: str) -> str:
-        """Return the frame with words in it."""
+        """Return a text with the frame before and after it."""
         return self.before + words + self.after
 
     @property
     def empty(self) -> str:
-        """Return the empty frame, with one space if two would meet.
+        """Return the frame without a text in it. Two spaces that would follow each other become one.
 
         >>> WordingFrame("Be ", " for: ").empty
         'Be for: '
@@ -55,13 +55,14 @@ NO_FRAME = WordingFrame("", "")
 def frame_of(specification: Specification) -> WordingFrame:
     """Return the text that all wordings of a method share at their beginning and end, cut at words.
 
-    Otherwise the frame is what a method's texts, or its text and its published nonsense, have in common. A single text
-    without published nonsense has no frame, because the words that it shares with its opposite may carry its meaning.
+    The method may state its frame. If not, the frame is the text that the method's texts, or its text and its published
+    nonsense, have in common. A single text without published nonsense has no frame, because the words that it shares
+    with its opposite may carry its meaning.
 
     Parameters
     ----------
     specification
-        Its level "frame", if it has one, contains the text before and after.
+        Wordings of the method by level. A level "frame", if there is one, contains the text before and after.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def frame_of(specification: Specification) -> WordingFrame:
 
 
 def nonsense(count: int, *, seed: int, group: int, unlike: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return strings without meaning: pieces of random length of one sequence of random characters.
+    """Return texts without meaning. Each is a part, of random length, of one sequence of random characters.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def _words(text: str) -> set[str]:
 
 WORDINGS = {
     "level": pl.String,
-    "group": pl.Int64,  # group of nonsense, from 1; otherwise null
+    "group": pl.Int64,  # number of the nonsense wording, from 1; null for other levels
     "text": pl.String,  # one row per text; null for the model alone and for methods without a wording
     "source": pl.String,
 }
@@ -146,7 +147,7 @@ class Level:
     name: str
     """One of LEVELS."""
     mitigation: Mitigation | None
-    """None: the model by itself."""
+    """The method with the wording of this level; None for the model without the method."""
     texts: tuple[str, ...] | None
     source: str
     group: int | None = None
@@ -167,7 +168,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Levels:
-    """All levels that a method has, the frame of its wording, and why a level is lacking."""
+    """All levels of a method, the frame of its wording, and the reason for each level that does not exist."""
 
     all: tuple[Level, ...]
     frame: WordingFrame = NO_FRAME
@@ -175,7 +176,7 @@ class Levels:
     specified: bool = True
 
     def named(self, name: str) -> list[Level]:
-        """Return the levels with that name: one, several groups, or none."""
+        """Return the levels with this name: several nonsense wordings, one of the other levels, or none."""
         return [level for level in self.all if level.name == name]
 
     def wordings(self) -> pl.DataFrame:
@@ -191,9 +192,19 @@ class Levels:
 def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int = 5, seed: int = 0) -> Levels:
     """Return the levels at which a method is run.
 
-    `method` has its own wording. `opposite` are wordings that replace the method's own opposite. `groups` is the number
-    of nonsense groups; the first is the published one, if there is one, and the others are random (`seed`).
+    Parameters
+    ----------
+    method
+        The mitigation with its original wording.
+    opposite
+        Texts that replace the method's own opposite wording.
+    groups
+        Number of nonsense wordings. The first is the published one, if there is one, and the others are random.
+    seed
+        Random seed of the nonsense wordings.
 
+    Examples
+    --------
     >>> from evenhand.mitigations.loading import load_mitigation
     >>> levels = levels_of(load_mitigation("instructive-debiasing"), groups=2)
     >>> [level.key for level in levels.all]

@@ -19,8 +19,8 @@ from evenhand.studies.provenance import citations, provenance
 def side_by_side(study: ConsistencyStudy, domain: str) -> pl.DataFrame:
     """Return the continuation of each prompt at every level, with its harm.
 
-    Returns prompt_id, text, and for each level's key `<key>` (the continuation) and `<key> score` (the largest of the
-    attributes).
+    The columns are prompt_id, text and, for the key of each level, `<key>` (the continuation) and `<key> score` (the
+    largest score of the attributes).
     """
     frame: pl.DataFrame | None = None
     for key, directory in study.runs(domain).items():
@@ -46,9 +46,9 @@ def side_by_side(study: ConsistencyStudy, domain: str) -> pl.DataFrame:
 
 EXAMPLES = 6
 CUT = 160
-"""Characters of a continuation that are shown."""
+"""Maximum number of characters of a continuation in the examples."""
 GRAVITY = (Outcome.FAIL, Outcome.UNDECIDED, Outcome.NOT_APPLICABLE, Outcome.PASS)
-"""Which outcome colours a test that came out differently in the two domains."""
+"""Outcomes in order of precedence: the first that occurs in a domain determines the colour of a test."""
 CITED = (
     "the protocol",
     "Morabito, Kabbara and Emami 2023, Debiasing should be Good and Bad: Measuring the Consistency of Debiasing "
@@ -65,7 +65,7 @@ class CheckedTest:
     question: str
     kind: str
     outcomes: list[tuple[str, str, str, str, str]]
-    """(domain, outcome, class, symbol, reason)"""
+    """One entry per domain: (domain, outcome, CSS class, symbol, reason)."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class DomainSection:
     forest: Forest
     attributes: list[str]
     published: list[tuple[str, list[str]]]
-    """As in the paper's tables: level, one cell an attribute, and the mean."""
+    """Rows as in the paper's tables: the level, and its cells (one per attribute, then the mean)."""
     exact: list[dict[str, Any]]
     shares: Forest | None
-    """Effect with the other words as a share of the method's effect, with confidence intervals."""
+    """Forest plot of the effect of the other wordings, as shares of the effect of the original wording."""
     nonsense: list[tuple[str, str, str, str, str]]
-    """(group, wording, percent, change, interval)"""
+    """One entry per nonsense wording: (number, wording, percentage harmful, change, CI)."""
     examples: list[tuple[str, list[tuple[str, str, str]]]]
-    """(prompt, [(level, continuation, score)])"""
+    """One entry per prompt: (prompt, [(level, continuation, score)])."""
 
 
 def render_consistency_page(study: ConsistencyStudy) -> str:
@@ -137,7 +137,7 @@ def _box(test: str, decisions: list[Decision]) -> CheckedTest:
 
 
 def _by_rule(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Return (test and domain, [(outcome, class, symbol)] by rule)."""
+    """Return a table of outcomes: (test and domain, [(outcome, CSS class, symbol) for each rule])."""
     lines = []
     for place, one in enumerate(study.checklists["tested"]):
         name = f"{one.test}, {one.domain}" if one.domain else one.test
@@ -250,7 +250,10 @@ def _nonsense(study: ConsistencyStudy, domain: str) -> list[tuple[str, str, str,
 
 
 def _examples(study: ConsistencyStudy, domain: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Return prompts at equal distances, so that their selection does not depend on the results."""
+    """Return example prompts with their continuations at every level: (prompt, [(level, continuation, score)]).
+
+    Every n-th prompt is an example, so the selection does not depend on the results.
+    """
     asked = study.of_nonsense[domain].frame["prompt_id"].implode()
     frame = side_by_side(study, domain).filter(pl.col("prompt_id").is_in(asked))
     examples = frame.gather_every(max(frame.height // EXAMPLES, 1)).head(EXAMPLES)

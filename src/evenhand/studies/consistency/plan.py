@@ -30,9 +30,10 @@ BEAMS = 3
 def choose_decoding(options: CheckOptions, model: LanguageModel, method: Mitigation) -> ChosenDecoding:
     """Return the decoding settings of continuations at every level, and the reason for them.
 
-    "auto" is the published setting for GPT-2: beam search with 3 beams and exactly 20 tokens. If the model or the
-    method does not support it, it is that for text-davinci-003: greedy, up to 20 tokens. The name of a family gives its
-    sampling settings with one continuation per prompt. Raises Unsupported if model or method cannot generate so.
+    With "auto", it is the published setting for GPT-2: beam search with 3 beams and exactly 20 tokens. If the model or
+    the method does not support it, it is the published setting for text-davinci-003: greedy, up to 20 tokens. The name
+    of a model family selects the sampling settings of this family, with one continuation per prompt. Raises Unsupported
+    if the model or the method does not support the setting.
     Source: Morabito et al. 2023, section 4.
     """
     tokens = options.max_new_tokens
@@ -68,12 +69,14 @@ DATA = "realtoxicityprompts"
 
 
 def domains_of(options: CheckOptions) -> dict[str, PromptSet]:
-    """Return the prompts by domain, "adversarial" first, without "neutral" if the user wants none.
+    """Return the prompts by domain, "adversarial" first. "neutral" is absent if the user wants no neutral prompts.
 
-    `prompts` and `neutral` of the options name files. Otherwise, these are the challenging and neutral prompts of
-    RealToxicityPrompts: 1,199 each in the published extract. From the owners' whole file, as many neutral ones as there
-    are challenging ones are sampled from the others. `limit` and `seed` select a part. Raises UsageError for your own
-    adversarial prompts without neutral ones and for an unreadable kind of data set, and DataError for unreadable files.
+    The options `prompts` and `neutral` name the user's files. By default, the challenging and neutral prompts of
+    RealToxicityPrompts are used: 1,199 each in the published extract. If the whole file of its owners is used instead,
+    the neutral prompts are a sample, of the same number, from those that are not challenging. `limit` and `seed` select
+    a random part. Raises UsageError for the user's adversarial prompts without neutral prompts and for a data set
+    that evenhand cannot read, and DataError for unreadable files.
+
     Source: Morabito et al. 2023, section 5.1.
     """
     for name in options.data:
@@ -128,12 +131,12 @@ def _published(domain: str, options: CheckOptions) -> PromptSet:
 
 @dataclass(frozen=True)
 class Prepared:
-    """All parts of a check, each of them checked."""
+    """All validated parts of a check: prompts, levels, decoding settings and attributes."""
 
     levels: Levels
     domains: Mapping[str, PromptSet]
     of_nonsense: Mapping[str, PromptSet]
-    """The prompts of each domain to which nonsense is put."""
+    """Prompts of each domain that are used with nonsense wordings."""
     decoding: ChosenDecoding
     attributes: Attributes
 
@@ -162,15 +165,15 @@ def preview(
 ) -> dict[str, Any]:
     """Return the plan that `--plan` prints: levels with wordings, prompts, and the cost from a short probe.
 
-    Nothing is written. The model generates a few continuations (a service: FEW in all), and no classifier is used.
-    `detectable` is the minimum detectable change of the rate in percentage points (80% power, if a quarter of the
-    prompts change).
+    Nothing is written. The model generates a few continuations (FEW in total if it is a service), and no classifier is
+    used. The entry `detectable` is the minimum detectable change of the rate in percentage points, at 80% power and if
+    the outcome of a quarter of the prompts changes.
     """
     prepared = prepare(options, model, method, classifier)
     levels, domains, of_nonsense = prepared.levels.all, prepared.domains, prepared.of_nonsense
     for level in levels:
         level.applied(model)  # a method that rejects a wording raises before the model is asked
-    # Other wordings are assumed to cost as much as the method's own, so no requests are made for them.
+    # The other wordings are assumed to cost as much as the original wording, so they are not probed.
     probed = [level for level in levels if level.name in ("default", "original")]
     try:
         cost, told = _costs(
@@ -211,7 +214,7 @@ def preview(
 
 
 def _costs(runs: Sequence[LevelRun]) -> tuple[dict[tuple[str, str], float], dict[str, Any]]:
-    """Return seconds by domain and level, and the combined estimate of a service's cost."""
+    """Return the estimated seconds by (domain, level), and the estimated cost of all runs if the model is a service."""
     seconds: dict[tuple[str, str], float] = {}
     told: dict[str, Any] = {}
     for run in runs:

@@ -1,4 +1,4 @@
-"""A consistency study on disk: what its record has next to the options."""
+"""The record of a consistency study on disk. In addition to the options, it contains the levels."""
 
 from collections.abc import Mapping
 from pathlib import Path

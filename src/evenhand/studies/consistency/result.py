@@ -62,7 +62,7 @@ class Checked(StudyResult):
 
     @property
     def above_threshold(self) -> str | None:
-        """Return what failed more often than allowed, in a few words; None if nothing did."""
+        """Return a text on responses or classifications that failed more often than allowed; None if none did."""
         return self.study.above_threshold
 
     @property

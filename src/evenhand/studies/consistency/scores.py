@@ -20,12 +20,15 @@ SAME_AS = {
     "identity_hate": "identity_attack",
     "sexual_explicit": "sexually_explicit",
 }
-"""Labels of Detoxify and its data (Jigsaw 2018 and 2019) by the name of the nearest Perspective attribute. The two
-were trained on ratings of nearly the same questions, but not on the same answers: rates do not compare."""
+"""Nearest attribute of Perspective for each label of Detoxify and of its data (Jigsaw 2018 and 2019).
+
+Both classifiers were trained on ratings of nearly the same questions, but on different ratings, so
+their rates are not comparable.
+"""
 NAMED = (*ATTRIBUTES, "insult")
-"""Default attributes. Detoxify has `insult` in place of a sexually explicit attribute."""
+"""Attributes that are used by default. Detoxify has `insult` where Perspective has a sexually explicit attribute."""
 USUAL = 0.5
-"""The probability from which an attribute counts (Morabito et al. 2023, as in RealToxicityPrompts)."""
+"""Score from which a continuation is harmful, for each attribute (Morabito et al. 2023, as in RealToxicityPrompts)."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Attributes:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Return the classifier's labels that have another name here."""
+        """Return the classifier's labels that are used under the name of another attribute, with that name."""
         return {
             label: name
             for label, name in zip(self.labels, self.names, strict=bool(self.labels))
@@ -70,9 +73,10 @@ class Attributes:
 def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str = "toxicity") -> Attributes:
     """Return the attributes of a classifier that the protocol uses.
 
-    `wanted` are names of attributes or of the classifier's labels. By default, these are the six published ones and
-    insults that the classifier has, if they include toxicity and at least one other. Otherwise it is its single score,
-    named `role`. Raises UsageError for a name that it does not have.
+    `wanted` are names of attributes or of the classifier's labels. By default, the result has those of the six
+    published attributes and `insult` that the classifier has, if toxicity and at least one other are among them.
+    Otherwise it has the classifier's single score, named `role`. Raises UsageError for a name that the classifier does
+    not have.
 
     >>> from evenhand.classifiers.loading import load_classifier
     >>> attributes_of(load_classifier("vader")).names
@@ -99,7 +103,7 @@ def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str 
 def threshold_of(
     attributes: Attributes, judged: Sequence[pl.DataFrame], given: float | None = None
 ) -> tuple[float, str]:
-    """Return the score from which a continuation is harmful, and the reason in a few words.
+    """Return the score from which a continuation is harmful, and a short text with the reason.
 
     With several attributes, the threshold is 0.5. For a single score, it is where the labels of the classifier change;
     `judged` has all labels of the study (columns score, negative). `given` is the user's threshold. Raises UsageError

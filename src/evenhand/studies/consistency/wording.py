@@ -25,7 +25,7 @@ KINDS = {
     Outcome.UNDECIDED: "blank",
     Outcome.NOT_APPLICABLE: "blank",
 }
-"""Classes of the report's style sheet."""
+"""CSS class of each outcome in the report."""
 LEVELS = {
     "default": "default (no method)",
     "original": "original",
@@ -66,7 +66,7 @@ Percentages refer to the effect of the method's own words."
 
 
 def reason_of(decision: Decision) -> str:
-    """Return the reason of an outcome, and what would decide an undecided one.
+    """Return the reason of an outcome and, for an undecided test, the number of prompts that would decide it.
 
     >>> from evenhand.measures.changes import Advice
     >>> reason_of(Decision("effect", "neutral", Outcome.UNDECIDED, "harm falls by 0.1 points", "", Advice(1200)))
@@ -77,7 +77,7 @@ def reason_of(decision: Decision) -> str:
 
 
 def advised(decision: Decision) -> str:
-    """Return what would decide an undecided test; empty for a decided one.
+    """Return a text on how many prompts or wordings would decide an undecided test; empty for a decided one.
 
     >>> from evenhand.measures.changes import Advice
     >>> advised(Decision("importance", None, Outcome.UNDECIDED, "", "", Advice(300, 40, more_prompts=False)))
@@ -115,7 +115,7 @@ def published_cell(row: dict[str, object]) -> str:
 
 
 def facts(study: ConsistencyStudy) -> list[tuple[str, str]]:
-    """Return the facts that are shown before the numbers."""
+    """Return the facts about the study (name, value) that are shown before the numbers."""
     sizes = [f"{len(prompts):,} {domain}" for domain, prompts in study.domains.items()]
     judge = study.classifier.get("name", study.options.classifier.partition("?")[0])
     return [
@@ -143,7 +143,7 @@ class ShareLine:
     prompts: str
     wordings: str
     values: tuple[float, float | None, float | None]
-    """The same in percent, for drawing."""
+    """Share with the bounds of its CI, in percent, for the forest plot."""
 
 
 def share_lines(study: ConsistencyStudy, domain: str) -> list[ShareLine]:
@@ -187,13 +187,16 @@ def _nonsense(study: ConsistencyStudy) -> str:
 
 
 def mean_rows(study: ConsistencyStudy, domain: str) -> list[dict[str, object]]:
-    """Return the rows of a domain that average the attributes, one per level."""
+    """Return the rows of the protocol's table with the mean over attributes, one per level, for one domain."""
     table = study.numbers.table
     return table.filter((pl.col("domain") == domain) & pl.col("attribute").is_null()).to_dicts()
 
 
 def _listed(decisions: Sequence[Decision], does: str, *, much: bool = True) -> str:
-    """Return tests with the domains in which they have this outcome, and the size if it is known."""
+    """Return a clause that lists tests with the same outcome, their domains, and the sizes of the effects.
+
+    does: verb of the clause, such as "passes". much: whether sizes are included.
+    """
     by_test: dict[str, list[Decision]] = {}
     for one in decisions:
         by_test.setdefault(one.test, []).append(one)

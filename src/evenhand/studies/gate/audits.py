@@ -15,14 +15,15 @@ from evenhand.studies.gate.evidence import BLANK, FOUND, NOT_FOUND, STANDING, Ev
 from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
 
 SPREADS = re.compile(r"(?:(.+)_)?(?:disparity|spread)")
-"""Measures of an axis that say that its groups differ; which of them, and how much, groups' rows say."""
+"""Names of measures that show whether the groups of an axis differ. The rows of groups show which, and by how much."""
 KEYS = ["benchmark", "measure", "axis", "group", "stratum"]
 
 
 def audit_evidence(tables: Mapping[str, pl.DataFrame], model: str | None = None) -> list[Evidence]:
-    """Return evidence for each benchmark and axis of a report's sentences, or without any, of its verdicts.
+    """Return evidence for each benchmark and axis of a report.
 
-    Parts are the groups of the reported measures.
+    Benchmarks and axes are those of the report's sentences or, if there are no sentences, those of its verdicts. The
+    parts of the evidence are the groups of the reported measures.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def audit_evidence(tables: Mapping[str, pl.DataFrame], model: str | None = None)
 
 
 def unit_named(unit: str | None) -> str:
-    """Return the name of a table's unit in conditions.
+    """Return the name that conditions use for a unit of a table.
 
     >>> unit_named("% of pairs"), unit_named("nats per sentence, over 0.1 counts"), unit_named("variance")
     ('points', 'nats', 'units')
@@ -65,7 +66,7 @@ def unit_named(unit: str | None) -> str:
 
 
 def harmful_side(benchmark: str, measure: str) -> Harmful:
-    """Return the harmful side of a measure's null, as its benchmark states it; either side if it does not."""
+    """Return the side of the null on which a measure is harmful, as its benchmark states it; "either" without one."""
     try:
         return load_benchmark(benchmark).harmful.get(measure, "either")
     except EvenhandError:
@@ -91,7 +92,12 @@ def _found(verdict: str) -> str:
 def _parts(
     benchmark: str, rows: list[dict[str, Any]], measures: Iterable[str]
 ) -> dict[str | None, tuple[Part, ...]]:
-    """Return, by unit, the groups of measures of group differences; without any, the rows of the measures."""
+    """Return the groups of an axis as parts of evidence, by unit.
+
+    If no measure compares groups, the rows of the measures themselves are the parts.
+
+    benchmark: name of the benchmark. rows: findings of the axis. measures: names of the reported measures.
+    """
     groups: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for measure in measures:

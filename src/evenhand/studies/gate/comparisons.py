@@ -40,17 +40,20 @@ from evenhand.studies.gate.evidence import (
 from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
 
 LEVEL_CHANGE = "level_change"
-"""The measure of an outcome's change in all responses, or in those about an axis."""
+"""Measure: change of the mean of an outcome over all responses, or over those about one axis."""
 DIFFERENCE = "group_difference_change"
-"""The measure of a group's change relative to the others; its before and after are the group's own rates."""
+"""Measure: a group's change relative to the other groups. Its before and after are the group's own rates."""
 SCORE = " score"
 """Suffix of outcomes that are a classifier's score rather than its label."""
 SHARED = {"%": POINTS, "nats": NATS}
-"""Units of conditions by how a comparison shows an outcome."""
+"""Unit in conditions, by the unit in which a comparison shows an outcome. Other outcomes have their own unit."""
 
 
 def comparison_evidence(report: ComparisonReport) -> list[Evidence]:
-    """Return changes by axis, levels and refusals of each later model; for evenhand's runs, also new bias."""
+    """Return the evidence of a comparison for each later model: changes by axis, changes of levels, and refusals.
+
+    For runs of evenhand, new bias is included.
+    """
     named = len(report.names) > 2
     evidence: list[Evidence] = []
     runs = [model.source if RunDirectory.is_run(model.source) else None for model in report.models]
@@ -126,8 +129,8 @@ def _levels(report: ComparisonReport, changes: pl.DataFrame, model: str | None) 
 def _risen(row: Mapping[str, Any], factor: float, unit: str, part: Part) -> str:
     """Return how the level of an outcome rose, such as "responses became more negative for all groups together".
 
-    `row` is a row of CHANGES, `factor` converts its numbers to `unit`, and `part` is the row as a part with its harmful
-    side.
+    `row` is a row of CHANGES, `factor` converts its values to `unit`, and `part` is the same row as a part of evidence,
+    which states the harmful side.
     """
     sides = [factor * row["before"], factor * row["after"]]
     places = decimals([*sides, 10.0] if unit == POINTS else sides)
@@ -162,7 +165,13 @@ def _refusals(texts: pl.DataFrame, model: str | None) -> list[Evidence]:
 def _new(
     before: Sequence[Evidence], after: Sequence[Evidence], changes: Sequence[Evidence]
 ) -> list[Evidence]:
-    """Return new bias: detected in the later run, tested and not detected in the first, and with a detected change."""
+    """Return evidence on new bias for each axis.
+
+    Bias is new if it is detected in the later run, was measurable and not detected in the first, and its change is
+    significant.
+
+    before, after: evidence of each run by itself. changes: evidence of the comparison.
+    """
     was = {(one.benchmark, one.axis): one.verdict for one in before}
     moved: dict[tuple[str, str | None], list[Evidence]] = {}
     for change in changes:
@@ -200,10 +209,19 @@ def _part(
     factor: float,
     groups: Sequence[Mapping[str, Any]] | None = None,
 ) -> Part:
-    """Return a row of CHANGES as a part.
+    """Return a row of CHANGES as a part of evidence.
 
-    `groups` are those of its axis. They are empty for pairs, whose number has an unbiased value in the middle, and None
-    for a level.
+    Parameters
+    ----------
+    row
+        The row, which is about a group, an axis or a level.
+    benchmark, outcome
+        Benchmark and outcome of the row.
+    factor
+        Factor that converts values to the unit of conditions.
+    groups
+        Rows of all groups of the axis. Empty for sentence pairs, whose unbiased value is in the middle of their range.
+        None for a level.
     """
     measure = row["measure"].removesuffix("_change")
     harmful: Harmful = "above" if outcome == SILENT else harmful_side(benchmark, measure)
@@ -230,10 +248,11 @@ def _part(
 
 
 def _not_its_own(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], harmful: Harmful) -> float:
-    """Return the harmless part of a group's relative change: others that were treated worse caught up with it.
+    """Return the part of a group's relative change that is harmless, because only other groups improved.
 
-    The harmful part is how much the group's own rate became worse, or how much further it is behind the others than
-    before, whichever is more. The rest is the improvement of the others. This requires a rate for each group.
+    The harmful part is the increase of the group's own harm, or the increase of its distance behind the others,
+    whichever is larger. The rest is harmless: other groups that were treated worse caught up. The result is 0 if the
+    rate of a group is unknown.
     """
     sides = [(one["before"], one["after"]) for one in groups if one["group"] != row["group"]]
     mine = row["before"], row["after"]
@@ -251,9 +270,10 @@ def _not_its_own(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], ha
 
 
 def _away(row: Mapping[str, Any]) -> tuple[Harmful, float]:
-    """Return the direction in which a preference between two sentences is biased, and the change that keeps its size.
+    """Return the harmful direction of a preference between two sentences, and the change that keeps its size.
 
-    The direction is that of the later model. If it was reversed, the earlier bias has been compensated first.
+    The direction is that of the later model's bias. If the direction was reversed, a change of twice the earlier bias
+    keeps its size, and only more than that is harmful. Otherwise this change is 0.
     """
     ideal = 50.0 if unit_named(row["unit"]) == POINTS else 0.0
     if not (known(row["before"]) and known(row["after"])):

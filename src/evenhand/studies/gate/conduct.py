@@ -34,9 +34,9 @@ from evenhand.studies.gate.grammar import (
 )
 
 ABOUT = {BIASED: STANDING, NEW_BIASED: NEW, OVER_ALL: LEVEL, SILENCE: REFUSALS}
-"""The question behind a condition, if the kind of the result does not determine it."""
+"""Question that a condition asks of the evidence, by its subject. For others, the type of the result decides."""
 FAILED, PASSED, UNSEEN = "failed", "passed", "could not have been seen"
-"""The outcome of a condition on one axis."""
+"""Values of the status of a condition on one axis."""
 SHOWN_AS = {SILENT: "empty or refused responses"}
 
 
@@ -62,7 +62,7 @@ class Case:
 
     @property
     def place(self) -> str:
-        """Return the place of the case in words.
+        """Return the model, outcome, axis and benchmark of the case as text.
 
         >>> Case("worse", "regard", "race_ethnicity", FAILED, "", model="v2", outcome="regard").place
         'v2, regard, race and ethnicity'
@@ -75,10 +75,12 @@ class Case:
 def cases_of(
     condition: Condition, evidence: Sequence[Evidence], kind: str, power: Sequence[Power]
 ) -> list[Case]:
-    """Check a condition on each piece of evidence to which it applies, and return the cases.
+    """Check a condition on each piece of evidence to which it applies, and return one case for each.
 
-    Raises UsageError if an axis or a benchmark does not exist, if nothing in the result can answer the
-    condition, or if nothing in it has the unit.
+    Raises UsageError if an axis or a benchmark does not exist, if the result has no evidence for the condition, or if
+    no evidence has the condition's unit.
+
+    kind: type of the result (AUDIT, COMPARISON or PROTOCOL). power: requirements of `--require-power`.
     """
     mine = _in_place(condition, asked_about(condition, evidence, kind), evidence)
     if condition.unit is not None:
@@ -153,7 +155,7 @@ def _check_unit(quoted: str, unit: str, benchmarks: Iterable[str]) -> None:
 
 
 def is_axis(given: str, axis: str) -> bool:
-    """Return True if a user means an axis: by its stored name, with or without underscores, or by its display name.
+    """Return whether `given` names an axis: by its stored name, with or without underscores, or by its display name.
 
     >>> [is_axis(given, "race_ethnicity") for given in ("race_ethnicity", "Race ethnicity", "Race and ethnicity")]
     [True, True, True]
@@ -225,7 +227,7 @@ def _answer(condition: Condition, one: Evidence) -> tuple[str, str]:
             f"{part.name} (up to {_size(part.possible, one.unit)})" for part in _largest(beyond, "possible")
         ]
         return FAILED, sentences.exceeded(f"may be worse{_beside(one)} for", told)
-    anyhow = condition.unit is None  # "worse" and "higher" have no size: any amount counts
+    anyhow = condition.unit is None  # "worse" and "higher" have no size, so any amount violates them
     beyond = [part for part in one.parts if part.found and (anyhow or part.shown > condition.amount)]
     if not beyond:
         return PASSED, ""

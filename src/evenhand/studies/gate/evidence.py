@@ -8,7 +8,11 @@ from evenhand.reports import known
 from evenhand.stats import Harmful
 
 STANDING, CHANGE, NEW, LEVEL, REFUSALS, TEST = "standing", "change", "new", "level", "refusals", "test"
-"""The question that evidence answers: bias of one model, change, new bias, level, refusals, the protocol."""
+"""Questions that evidence answers.
+
+They are bias of one model, change of bias, new bias, change of the level, change of refusals, and tests of the
+consistency protocol.
+"""
 FOUND, NOT_FOUND, BLANK = "found", "not found", "not measurable"
 
 
@@ -19,7 +23,7 @@ class Part:
     Attributes
     ----------
     found : bool
-        True if the verdict names it on the harmful side (on either side if that is unknown).
+        True if the verdict names the group on the harmful side (on either side if the harmful side is unknown).
     low, high : float or None
         Bounds of the 95% CI.
     null : float
@@ -44,12 +48,15 @@ class Part:
 
     @property
     def shrinkage(self) -> int:
-        """Return the exponent of the inverse effect in the required number of units: 1 without change."""
+        """Return the exponent k in the required number of units, which is proportional to (1 / effect) ** k.
+
+        k is 1 if nothing changed, otherwise 2.
+        """
         return 1 if self.estimate == 0 and self.smallest == self.high else 2
 
     @property
     def shown(self) -> float:
-        """Return the distance between the null and the whole interval; 0 if the interval contains the null.
+        """Return the distance of the CI from the null on the harmful side; 0 if the CI contains the null.
 
         >>> Part("women", True, 12.0, 7.0, 17.0, harmful="above").shown
         7.0
@@ -64,7 +71,7 @@ class Part:
 
     @property
     def possible(self) -> float:
-        """Return the largest harm that the interval includes; infinite without an interval.
+        """Return the largest harmful distance from the null that the CI includes; infinite without a CI.
 
         >>> Part("women", False, 1.0, -4.0, 6.0, harmful="above").possible
         6.0
@@ -78,11 +85,26 @@ class Part:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One axis of one benchmark, or the whole benchmark if axis is None.
+    """Evidence on one axis of one benchmark.
 
-    ``about`` is the question. ``verdict`` is FOUND, NOT_FOUND or BLANK. ``told`` is a sentence of the report, or why it
-    is blank. ``unit`` is that of the parts. ``model`` is the compared model, if there are several. ``outcome`` is what
-    was measured, if a benchmark has several outcomes.
+    Attributes
+    ----------
+    about
+        The question that it answers, such as STANDING or CHANGE.
+    benchmark, axis
+        Where it applies. axis is None for the whole benchmark.
+    verdict
+        FOUND, NOT_FOUND or BLANK (not measurable).
+    told
+        Sentence of the report, or the reason why it is not measurable.
+    unit
+        Unit of the parts; None if they have no size.
+    parts
+        Groups of the axis, or the axis itself, with their estimates.
+    model
+        Name of the later model; None unless several are compared with the first.
+    outcome
+        What was measured; None if the benchmark has one outcome.
     """
 
     about: str
@@ -102,7 +124,9 @@ class Evidence:
         return max(sizes) if sizes and all(map(known, sizes)) else None  # type: ignore[type-var]
 
     def units_needed(self, size: float) -> tuple[int, int] | None:
-        """Return the prompts that the neediest group requires for an effect of this size, and has; None if unknown.
+        """Return the required and the existing number of prompts for an effect of this size; None if unknown.
+
+        Both are those of the group that requires the most prompts.
 
         Minimum detectable effects shrink with about the square root of the number of prompts. If nothing changed (the
         effect is then the bound of an interval around 0), they shrink with about the number itself.
@@ -122,6 +146,6 @@ class Evidence:
 
 
 def merged(verdicts: Iterable[str]) -> str:
-    """Return the joint verdict of several: found if one is found, blank only if all are."""
+    """Return the joint verdict of several: FOUND if any is FOUND, BLANK if all are BLANK, otherwise NOT_FOUND."""
     there = set(verdicts)
     return FOUND if FOUND in there else NOT_FOUND if NOT_FOUND in there else BLANK

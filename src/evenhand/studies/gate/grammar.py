@@ -14,7 +14,7 @@ from math import isfinite
 from evenhand.schema import UsageError, did_you_mean
 
 AUDIT, COMPARISON, PROTOCOL = "audit", "comparison", "protocol"
-"""Kinds of results: of one model, of models compared, and of the consistency protocol."""
+"""Types of results: an audit of one model, a comparison of models, and a consistency check."""
 BIASED, NEW_BIASED, WORSE = "biased", "new biased", "worse"
 DISPARITY, MAY_EXCEED, LEVEL, REFUSALS = "disparity >", "disparity may exceed", "level", "refusals"
 TESTS = ("effect", "polarity", "importance", "transfer")
@@ -24,9 +24,9 @@ SUBJECTS = {
     COMPARISON: (BIASED, NEW_BIASED, WORSE, DISPARITY, MAY_EXCEED, LEVEL, REFUSALS),
     PROTOCOL: (*OUTCOMES, *(f"{test} {outcome}" for test in TESTS for outcome in OUTCOMES)),
 }
-"""The conditions for each kind of result."""
+"""Subjects of conditions for each type of result."""
 BY_ITSELF = {AUDIT: BIASED, COMPARISON: WORSE, PROTOCOL: "fails"}
-"""The default condition."""
+"""Condition for each type of result if the user gives none."""
 WORDS = {
     AUDIT: "biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT",
     COMPARISON: "worse, new biased, biased, disparity > NUMBER UNIT, disparity may exceed NUMBER UNIT, level higher, "
@@ -35,7 +35,7 @@ WORDS = {
 }
 OF_KIND = {AUDIT: "an audit", COMPARISON: "a comparison", PROTOCOL: "a consistency check"}
 POINTS, NATS, UNITS = "points", "nats", "units"
-"""Percentage points of rates; nats of likelihoods; an outcome's own unit, such as a score's."""
+"""Units: percentage points of rates, nats of likelihoods, and an outcome's own unit, such as that of a score."""
 SPELT = {"points": POINTS, "point": POINTS, "nats": NATS, "nat": NATS, "units": UNITS, "unit": UNITS}
 KNOWN_UNITS = (
     "points (percentage points, of rates), nats (of likelihoods) or units (the outcome's own, of scores)"
@@ -56,7 +56,7 @@ class Condition:
     subject : str
         What is checked; one of SUBJECTS.
     amount, unit : float, str
-        Size above which the condition is met (0 points: any).
+        Size of an effect above which the condition is violated. 0 means any size.
     axis, benchmark : str or None
         Where it applies. None: everywhere.
     """
@@ -80,9 +80,9 @@ class Power:
 def parse_condition(text: str, kind: str) -> Condition:
     """Return a parsed condition.
 
-    `text` follows the grammar above; an axis may have underscores or spaces. `kind` is that of the result (AUDIT,
-    COMPARISON, PROTOCOL). Raises UsageError that marks the invalid part, or lists the conditions for this kind of
-    result.
+    `text` follows the grammar in the docstring of this module; the name of an axis may have underscores or spaces.
+    `kind` is the type of the result (AUDIT, COMPARISON or PROTOCOL). Raises a UsageError that marks the invalid part,
+    or lists the conditions for this type of result.
 
     >>> parse_condition("disparity > 5 points on race ethnicity in regard", COMPARISON)
     Condition(text='disparity > 5 points on race ethnicity in regard', subject='disparity >', amount=5.0, \

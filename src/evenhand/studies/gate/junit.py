@@ -9,7 +9,7 @@ from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, Case
 from evenhand.studies.gate.result import GateOutcome
 
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML 1.0 document may hold (section 2.2)."""
+"""Characters that are not allowed in XML 1.0 (section 2.2)."""
 ELEMENTS = {FAILED: "failure", UNSEEN: "error"}
 
 

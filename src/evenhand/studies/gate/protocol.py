@@ -7,14 +7,15 @@ from evenhand.studies.gate.evidence import BLANK, FOUND, NOT_FOUND, TEST, Eviden
 from evenhand.studies.gate.grammar import TESTS, Condition
 
 PLACE = "consistency"
-"""Stands where other results have a benchmark."""
+"""Name that the evidence of a consistency check has as its benchmark."""
 OPEN = ("not decided", "not applicable")
 
 
 def protocol_evidence(decisions: Sequence[Decision], condition: Condition) -> list[Evidence]:
-    """Return evidence for each test of a condition; `on` names the prompts: adversarial or neutral.
+    """Return evidence for each test and domain to which a condition applies.
 
-    The verdict is FOUND if the outcome is the named one. An undecided test is no evidence of failure.
+    The verdict is FOUND if the test has the outcome that the condition names. If the condition is "fails", tests that
+    are undecided or not applicable are BLANK. In a condition, `on` names the domain: adversarial or neutral.
     """
     test, _, outcome = condition.subject.partition(" ")
     if test not in TESTS:

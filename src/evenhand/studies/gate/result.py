@@ -35,7 +35,7 @@ CASES = {
     "status": pl.String,  # failed, passed, could not have been seen
     "ends": pl.Boolean,  # True if it makes the gate fail
     "reason": pl.String,
-    "smallest": pl.Float64,  # largest minimum detectable effect of any group
+    "smallest": pl.Float64,
     "unit": pl.String,
 }
 
@@ -214,7 +214,7 @@ def gate(
 
 
 def _risen(evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """Return one sentence per outcome on levels that rose between models."""
+    """Return a sentence for each outcome whose level (the mean over all groups) rose significantly between models."""
     risen = [one for one in evidence if one.about == LEVEL and one.axis is None and one.verdict == FOUND]
     several = len(risen) > 1
     return tuple(
@@ -245,7 +245,7 @@ def _decisions(result: StudyResult) -> Sequence[Decision]:
 
 
 def _left_aside(condition: Condition, pieces: Sequence[Evidence]) -> list[str]:
-    """Return the benchmarks to which a condition does not apply, because they have another unit."""
+    """Return a sentence for each benchmark to which a condition does not apply, because it has another unit."""
     if condition.unit is None:
         return []
     other = {one.benchmark: one.unit for one in pieces if one.unit not in (condition.unit, None)}
@@ -253,7 +253,7 @@ def _left_aside(condition: Condition, pieces: Sequence[Evidence]) -> list[str]:
 
 
 def _check_power(power: Sequence[Power], kind: str, evidence: Sequence[Evidence]) -> None:
-    """Raise UsageError for a power requirement that applies to nothing in the result."""
+    """Raise UsageError if no evidence in the result has the unit of a power requirement, or for a consistency check."""
     if power and kind == PROTOCOL:
         raise UsageError(
             "`--require-power` cannot be used with a consistency check: a test without enough power has its own "

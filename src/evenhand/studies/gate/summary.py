@@ -9,7 +9,7 @@ from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, Case
 from evenhand.studies.gate.result import GateOutcome
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The variable that names GitHub's file for the summary of a step, to which all steps add."""
+"""Environment variable of GitHub Actions with the path of the file to which a step appends its summary."""
 SYMBOLS = {FAILED: "❌", UNSEEN: "⚠️", PASSED: "✅"}
 OF_HTML = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;"}
 ESCAPED = str.maketrans({one: f"\\{one}" for one in "\\`*_[]|#~"} | OF_HTML)

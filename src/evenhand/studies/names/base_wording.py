@@ -38,9 +38,9 @@ MEASURED = {
         1,
     ),
 }
-"""By measure: its short name, sentences for a value above and below 0, its MDE, and its decimals."""
+"""Texts of each measure: its name, sentences for a value above and below 0, and its MDE; then its decimals."""
 NEVER_BELOW = "token_bins"
-"""Without a difference, this value is 0; below 0 it is chance."""
+"""Measure that is 0 on average if there is no difference; values below 0 are due to chance."""
 OFFENSIVE = "Offensive replies"
 GROUP_COLUMNS = {
     "axis", "group", "rate", "background", "difference", "difference_low", "difference_high", "q", "named",
@@ -53,17 +53,18 @@ Line = tuple[str, str]
 def base_sentences(
     called: str, cells: Sequence[Mapping[str, Any]], groups: pl.DataFrame | None, alpha: float
 ) -> Iterator[Line]:
-    """Yield a mark and a sentence: whether replies of the original model differ with the gender, then each measure.
+    """Yield a symbol and a sentence on whether replies of the original model differ with the gender of the name.
 
-    A difference counts as detected if its q is at most `alpha` and its 95% CI excludes 0. q is p by Holm's method over
-    the measures that could be tested, so the probability of any false detection is at most `alpha`.
+    The first sentence is about all measures together. One sentence for each measure follows. A difference counts as
+    detected if its q is at most `alpha` and its 95% CI excludes 0. q is p by Holm's method over the measures that could
+    be tested, so the probability of any false detection is at most `alpha`.
 
     Parameters
     ----------
     called
         Name of the model.
     cells
-        Its numbers of all names together (`cells.CELLS`).
+        Its results for all names together (rows with the columns `cells.CELLS`).
     groups
         Offensive replies by group: the detail table `groups` of its run.
     alpha
@@ -93,7 +94,7 @@ def base_sentences(
 
 
 def _measure_line(measure: str, cell: Mapping[str, Any] | None, q: float | None, alpha: float) -> Line:
-    """Return the verdict of a measure by its q and CI, and its sentence with size, CI, q and MDE."""
+    """Return the verdict of a measure, and a sentence with size, CI, q and MDE. q and CI determine the verdict."""
     short, above, below, detectable, places = MEASURED[measure]
     if cell is None or cell["low"] is None or q is None:
         reason = str((cell or {}).get("obstacle") or "There are no such conversations.")

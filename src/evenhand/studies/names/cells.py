@@ -1,4 +1,4 @@
-"""One table with all results: for each decoding, row and measure a number, its CI, its null, and its change."""
+"""One table with all results: for each decoding, model and measure an estimate, its CI, its null and its change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,17 +31,17 @@ CELLS = {
     "row": pl.String,
     "benchmark": pl.String,
     "measure": pl.String,
-    "part": pl.String,  # speaker, tier, race, or kind of correlation; empty: the whole
+    "part": pl.String,  # speaker, tier, race, or type of correlation; empty: all replies together
     "estimate": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
     "null": pl.Float64,
     "p": pl.Float64,
-    "minimum_detectable": pl.Float64,  # distance from the null detected with 80% power; of STATED at Bonferroni's level
+    "minimum_detectable": pl.Float64,  # distance from the null, 80% power; of STATED at Bonferroni's level
     "n": pl.Int64,
     "n_missing": pl.Int64,  # replies that were not generated, or not classified
     "n_units": pl.Int64,
-    "change_from": pl.Float64,  # number of the base row, for the replies that both rows have
+    "change_from": pl.Float64,  # estimate of the base row, for the replies that both rows have
     "change": pl.Float64,  # change from the base row in the same conversations; a ratio for perplexity
     "change_low": pl.Float64,
     "change_high": pl.Float64,
@@ -51,12 +51,12 @@ CELLS = {
     "obstacle": pl.String,
     "change_n_missing": pl.Int64,  # replies that only one of the rows has; they are left out of the change
     "change_obstacle": pl.String,  # why a change has no interval
-    "change_minimum_detectable": pl.Float64,  # at the level of Bonferroni, which is stricter than Holm's; of perplexity
-    # a ratio; null for sentence pairs
+    "change_minimum_detectable": pl.Float64,  # at Bonferroni's level, which is stricter than Holm's; a ratio
+    # for perplexity; null for sentence pairs
 }
 PERPLEXITY = "reply_perplexity"
 PAIRS = {"stereoset": "stereoset_ss", "crows-pairs": "crows_pairs"}
-"""Benchmarks of sentence pairs, and what is read of them."""
+"""Benchmarks of sentence pairs, with the measure of each that the study reports."""
 BIASES = (
     "classifier_bias",
     "classifier_bias_masked",
@@ -68,12 +68,12 @@ BIASES = (
 )
 COSTS = (PERPLEXITY, *UTILITY)
 JUDGED = frozenset({*BIASES, *COSTS})
-"""Measures whose value is compared with the base row's, with a verdict; the others are described."""
+"""Measures that get a verdict on their change from the base row. The others are reported without a verdict."""
 STATED = ("classifier_bias", TOKENS, "occupation_lean")
-"""Measures of which a sentence states whether the base row has a difference."""
+"""Measures for which the report states whether replies of the base row differ between genders."""
 TESTED = ("low", "high", "p", "minimum_detectable")
 UNKNOWN_SIZE = {"minimum_detectable": None}
-"""The minimum detectable change of sentence pairs is not known for several rows."""
+"""Replacement for the minimum detectable change of sentence pairs, which is not known for several rows."""
 DESCRIBED = ("token_bins_published", "intersectional_token_bins_published")
 
 
@@ -88,20 +88,24 @@ def chat_cells(
     level: float = 0.05,
     alpha: float = 0.05,
 ) -> Iterator[dict[str, Any]]:
-    """Return the numbers of one row's self-chats.
+    """Yield the results of one row's self-chats, one dictionary (columns of CELLS) per measure and part.
 
     Parameters
     ----------
     run : Path
         Folder of the run.
+    benchmark : str
+        Benchmark whose conversations are reported.
     found, base : Replicates
-        Replicates of the row and of the base row (None for the base row itself), for replies that both have.
+        Replicates of this row and of the base row, both for the replies that both rows have. `base` is None if this is
+        the base row.
     lost : int
         Number of replies that only one of them has.
     whole : bool
-        True if replicates use all names, as the run's own measurements do, which are then used with their tests.
+        True if replicates use all names. The run's measurements also use all names, so they and their tests are then
+        reported.
     level : float
-        Significance level of one change, for its minimum detectable effect.
+        Significance level of the test of one change. It determines the minimum detectable effect of the change.
     alpha : float
         Level of the whole study. The minimum detectable effect of a measure of STATED is for a test at
         `alpha / MEASURES` (Bonferroni's level, which is stricter than Holm's).
@@ -148,9 +152,12 @@ def perplexity_cell(
     Parameters
     ----------
     row, base
-        Name, nats and words of each reply, in the same order (`language.read_replies`).
+        Name, nats (negative log-likelihood) and words of each reply, in the same order (`language.read_replies`).
+        `base` is None if this is the base row.
+    groups
+        Names in the groups of `effects.dealt`, for the CI.
     level
-        Significance level of one change, for its minimum detectable effect.
+        Significance level of the test of the change. It determines the minimum detectable effect of the change.
     """
     cell: dict[str, Any] = {"benchmark": "names", "measure": PERPLEXITY, "part": ""}
     logs = _log_perplexities(row, groups)
@@ -171,7 +178,10 @@ def perplexity_cell(
 
 
 def _word_shares(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
-    """Return word shares of all names together, for one perplexity instead of one per gender."""
+    """Return each group's share of the words of all replies, shape (1, groups).
+
+    There is one row instead of one per gender, because perplexity is computed for both genders together.
+    """
     known = table.drop_nulls("nats").group_by("name").agg(said=pl.col("words").sum(), gender=pl.lit("all"))
     return shares_of(known, groups)
 
@@ -190,7 +200,9 @@ def _log_perplexities(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> F
 
 
 def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str, Any]]:
-    """Return stereotypes by likelihood: percent of pairs beyond 50, and the change on the same pairs.
+    """Yield the likelihood benchmarks of a row: percentage of stereotypical pairs minus 50, and its change.
+
+    The change from the base row is computed on the same pairs.
 
     Parameters
     ----------
@@ -235,7 +247,10 @@ def _changed(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged_cells(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
-    """Return all cells (CELLS), with changes tested by Holm by measure and benchmark, over rows and decodings."""
+    """Return the table of all results (CELLS), with q and verdict of each change.
+
+    q is p by Holm's method over all rows and decodings, separately for each measure and benchmark.
+    """
     table = pl.DataFrame(
         [{name: row.get(name) for name in CELLS} for row in rows], schema=CELLS, orient="row", strict=False
     ).with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -47,16 +47,29 @@ SUITE = "names"
 PAIRS_FOLDER = "pairs"
 CELLS_FILE = "cells.parquet"
 TUNED = ("learned", "watched")
-"""Parts of a lineage's names."""
+"""Keys of the names in the lineage of a trained model: names used for training, and for monitoring it."""
 
 
 @dataclass(frozen=True)
 class NamesStudy:
     """A finished study on disk.
 
-    ``folder`` is its path. ``cells`` has every number (`cells.CELLS`). ``details`` has the tables of the run of each
-    (label, decoding, benchmark), by name. ``left_out`` lists what was not measured, with the reason. ``tuned`` are
-    names excluded from comparisons. ``facts`` are descriptions of the models, by label.
+    Attributes
+    ----------
+    folder
+        Folder of the study.
+    config
+        Options of the study.
+    cells
+        Table of all results (`cells.CELLS`).
+    details
+        Detail tables by name, for each (label, decoding, benchmark).
+    left_out
+        Benchmarks that were not measured, with the reasons.
+    tuned
+        First names that are excluded from comparisons, because a model was trained or monitored on them.
+    facts
+        Description of each model, by label.
     """
 
     folder: Path
@@ -71,10 +84,10 @@ class NamesStudy:
 def study_names(
     config: NamesConfig, *, output: Path | None = None, progress: Progress | None = None
 ) -> NamesStudy:
-    """Audit every row with every decoding, or resume this; see `names_study`.
+    """Audit every row with every decoding, or resume an interrupted study; see `names_study`.
 
-    Models of unfinished rows are checked first. Raises errors of audits, DataError for rows with different
-    conversations, Interrupted (resumable), ResumeRefused.
+    The models of unfinished rows are checked first. Raises the errors of audits, DataError if rows have different
+    conversations, Interrupted (the study can be resumed), and ResumeRefused.
     """
     progress = progress or Silence()
     path = output or default_path(config.model, "names")
@@ -95,7 +108,7 @@ def study_names(
 
 
 def _missing(config: NamesConfig, name: str) -> str | None:
-    """Return why a benchmark of likelihoods cannot be run: its data are not available."""
+    """Return why the data of a likelihood benchmark are not available; None if they are."""
     given = config.data.get(name)
     try:
         dataset_folder(name, None, None if given is None else Path(given).expanduser())
@@ -115,10 +128,10 @@ class _Session:
     pairs: tuple[str, ...]
     progress: Progress
     tuned: list[str]
-    """Names that rows were tuned on, which have no part in what changed."""
+    """First names on which models were tuned, which are excluded from comparisons between rows."""
 
     def audit(self, label: str) -> None:
-        """Run every unfinished run of a row; the model is loaded if there is any."""
+        """Run every audit of a row that is not finished. The model is loaded only if there is one."""
         wanted = {
             self.folder(label, decoding): self._chats(label, decoding) for decoding in self.config.decoding
         }
@@ -143,7 +156,7 @@ class _Session:
         gc.collect()
 
     def set_aside(self, label: str) -> None:
-        """Move the responses of an unfinished row's earlier model away, if the row has a new model."""
+        """Move the responses of an unfinished row to another folder if the row has a new model."""
         here = self.path / "rows" / slug(label)
         for part in (*self.config.decoding, PAIRS_FOLDER):
             run = here / part
@@ -222,11 +235,17 @@ class _Session:
         return RunDirectory.open(self.folder(label, decoding)).manifest.asked[benchmark].decoding or {}
 
     def _all_names(self, benchmark: str) -> bool:
-        """Return whether rows are compared on every name; descriptions are not used for tuning."""
+        """Return whether rows are compared on every name.
+
+        This is always so for conversations that a description opens, because no model is tuned on descriptions.
+        """
         return not self.tuned or benchmark != SUITE
 
     def _pair(self, label: str, decoding: str, benchmark: str) -> tuple[Replicates, Replicates | None, int]:
-        """Return values of a row and the base row (None for itself) on shared replies, and the number of others."""
+        """Return the replicates of a row and of the base row, and the number of replies that only one of them has.
+
+        Replicates use only the replies that both rows have. Those of the base row are None if the row is the base row.
+        """
         base, row = (self._chats_of(one, decoding, benchmark) for one in (BASE, label))
         check_same(base, row, label)
         groups = dealt(base, self.config.seed)
@@ -259,7 +278,10 @@ class _Session:
         chats: pl.DataFrame,
         groups: Sequence[Sequence[str]],
     ) -> Replicates:
-        """Return replicates, cached in the study's folder (they take a minute). of: a row, or it and the base row."""
+        """Return replicates, which are cached in the study's folder because computing them takes a minute.
+
+        of: label of the row. (label, BASE) means the base row, restricted to the replies that the row also has.
+        """
         names = (
             "" if self._all_names(benchmark) else f"-without-{fingerprint_digest({'names': self.tuned})[:12]}"
         )
@@ -326,7 +348,9 @@ def check_rows(config: NamesConfig, labels: Sequence[str]) -> None:
 
 
 def tuned_names(config: NamesConfig) -> list[str]:
-    """Return names on which a row was trained or monitored, from the lineages of trained folders, in order.
+    """Return the first names on which a model of the study was trained or monitored, without duplicates.
+
+    They are read from the lineage files in the models' folders.
 
     >>> tuned_names(NamesConfig(model="no/folder"))
     []
@@ -339,7 +363,7 @@ def tuned_names(config: NamesConfig) -> list[str]:
 
 
 def check_same(base: pl.DataFrame, row: pl.DataFrame, label: str) -> None:
-    """Raise DataError unless a row opened the same conversations, with the same personas."""
+    """Raise DataError unless a row has the same conversations as the base row: the same openers and personas."""
     told = [
         name for name in ("conversation", "name", "gender", "persona_a", "persona_b") if name in base.columns
     ]
@@ -352,7 +376,7 @@ def check_same(base: pl.DataFrame, row: pl.DataFrame, label: str) -> None:
 
 
 def check_written_alike(base: Mapping[str, Any], row: Mapping[str, Any], label: str) -> None:
-    """Raise UsageError unless replies of a row were generated with the original's rule (`Decoding.parameters`).
+    """Raise UsageError unless a row has the same decoding as the original model (`Decoding.parameters`).
 
     A model with a short context generates shorter replies unless a length is given.
     """

@@ -27,23 +27,32 @@ from evenhand.stats import POWER, Floats, t_inference
 GROUPS = 20
 LEAST_GROUPS = 3
 LEAST_FREEDOM = 1.8
-"""Degrees of freedom below which no interval is given: nearly the 2 of three groups of equal weight."""
+"""Degrees of freedom below which no CI is computed. Three groups of equal weight have 2 degrees of freedom."""
 OPENER = 1
 TOKENS, GROUP_TOKENS = "token_bins", "intersectional_token_bins"
 OFFENCE = "offensive"
 WORDS = "words"
 UTILITY = (WORDS, "empty", "repetition", "distinct_2", "parroting")
-"""Number of words of a reply; whether it is empty; percent of repeated 4-grams; percent of distinct bigrams in a
-conversation; whether it copies the line before."""
+"""Columns with properties of a reply, independent of bias.
+
+They are its number of words, whether it is empty, the percentage of repeated 4-grams, the percentage of distinct
+bigrams in the conversation, and whether it copies the line before.
+"""
 SEPARATOR = "|"
 
 
 @dataclass(frozen=True)
 class Replicates:
-    """Numbers of one row, for all names and with each group of names counted twice, by key.
+    """Estimates of one row for all names, and the same estimates with each group of names counted twice.
 
-    The first number is for all names, then one for each group, (1 + groups,). The shares (genders, groups) are those of
-    each group in the replies of each gender's names that a number uses, by key.
+    Attributes
+    ----------
+    values
+        Estimates by key (measure, SEPARATOR, part), shape (1 + groups,). The first is for all names. In each of the
+        others, one group counts twice.
+    shares
+        Share of each group in the replies of each gender's names that an estimate uses, by the same keys, shape
+        (genders, groups).
     """
 
     values: Mapping[str, Floats]
@@ -51,7 +60,7 @@ class Replicates:
 
 
 def both_wrote(base: pl.DataFrame, row: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """Return both rows' self-chats without replies that exist in only one of them, and the number of those.
+    """Return the self-chats of both rows, without replies that only one row has, and the number of such replies.
 
     A row that stops in the middle of some conversations lacks their later turns, which differ from earlier ones. It
     would look changed even if every reply were the same. Openers are kept.
@@ -76,10 +85,11 @@ def both_wrote(base: pl.DataFrame, row: pl.DataFrame) -> tuple[pl.DataFrame, pl.
 
 
 def prepared(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return self-chats with the values per utterance that do not depend on the weights of names.
+    """Return self-chats with additional columns that describe each reply.
 
-    Adds `tokens` (unless a tokenizer provides them) and the columns of UTILITY and OFFENCE, in percent or words; null
-    for openers and empty replies.
+    The columns are `tokens` (words, unless a tokenizer provided tokens), OFFENCE and those of UTILITY, in percent or in
+    words. They are null for openers and for replies that were not generated. They do not depend on how often a name
+    counts, so they are computed once.
     """
     said = frame.sort("conversation", "turn").with_columns(
         before=pl.col("text").shift(1).over("conversation"), continuation=pl.col("text")
@@ -118,7 +128,9 @@ def _distinct(said: pl.DataFrame) -> pl.DataFrame:
 
 
 def dealt(frame: pl.DataFrame, seed: int) -> list[list[str]]:
-    """Return names in groups, each with names of both genders and about equally many conversations.
+    """Split the first names into groups that have names of both genders and similar numbers of conversations.
+
+    Returns no group if one gender has too few names.
 
     Names with the most conversations come first. Each is added to the group that has fewest conversations of its gender
     or, if tied, fewest overall, so that the names with the most conversations are in different groups.
@@ -152,10 +164,18 @@ def dealt(frame: pl.DataFrame, seed: int) -> list[list[str]]:
 def replicates(
     frame: pl.DataFrame, groups: Sequence[Sequence[str]], options: AnalysisOptions, *, whole: bool = True
 ) -> Replicates:
-    """Return the numbers of one row, and the same with each group of names counted twice.
+    """Return the estimates of one row, and the same estimates with each group of names counted twice.
 
-    `frame` is a result of `prepared`, and `groups` one of `dealt`. With `whole`, occupations and tokens are included,
-    in addition to classifier bias and properties of replies.
+    Parameters
+    ----------
+    frame
+        Result of `prepared`.
+    groups
+        Result of `dealt`.
+    options
+        Seed and level of the analysis.
+    whole
+        Include occupations and tokens, in addition to classifier bias and properties of replies.
     """
     every = [_numbers(frame, options, whole)]
     for group in groups:
@@ -171,7 +191,10 @@ def replicates(
 
 
 def _counted(chats: Any, options: AnalysisOptions) -> Analysis:
-    """Return the number of replies behind each estimate; the estimate itself is null."""
+    """Return tables with the number of replies of each name, as details of an analysis without measurements.
+
+    `Analysis.details` has the tables `all`, `gender` and `race`, which different measures use.
+    """
     tables = {"all": chats.frame, "gender": chats.by_gender, "race": chats.by_race}
     return Analysis([], {name: _reply_counts(table) for name, table in tables.items()})
 
@@ -184,7 +207,10 @@ def _reply_counts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counts_for(key: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return the number of replies of each name behind the number of this key: name, gender, said."""
+    """Return how many replies of each name an estimate uses; the columns are name, gender and said (number).
+
+    key: key of the estimate in `Replicates`. tables: see `_counted`.
+    """
     measure, _, part = key.partition(SEPARATOR)
     if measure in (OFFENCE, *UTILITY):
         return tables["all"]
@@ -197,9 +223,10 @@ def _counts_for(key: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
-    """Return each group's share of the utterances of each gender's names, (genders, groups); genders in order of name.
+    """Return each group's share of the replies to names of each gender, shape (genders, groups).
 
-    `counts` has name, gender and said (amount) of each name.
+    Genders are in alphabetical order. `counts` has one row per name: name, gender and said, the number of replies (or
+    words).
 
     Examples
     --------
@@ -241,7 +268,7 @@ def _group_tokens(chats: Any, options: AnalysisOptions) -> Analysis:
 
 
 def _estimate(name: str, measure: Any, frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    """Return the corrected norm only, because the null of the published norm takes most of a measure's time."""
+    """Return only the norm corrected for chance, because the null of the published norm takes most of the time."""
     try:
         if name == GROUP_TOKENS and frame["group"].n_unique() < 2:
             return Analysis([])
@@ -311,7 +338,9 @@ def limits(values: Floats, shares: Floats, level: float = 0.05) -> dict[str, Any
 
 
 def of_shares(shares: Floats) -> tuple[Floats, float]:
-    """Return the factor of each group's squared influence (groups,), and the degrees of freedom (see `limits`).
+    """Return the factor of each group's squared influence, shape (groups,), and the degrees of freedom of the CI.
+
+    shares: as for `limits`, which explains both.
 
     >>> factors, freedom = of_shares(np.full((2, 5), 0.2))
     >>> factors.round(6).tolist(), round(freedom, 6)
@@ -329,7 +358,7 @@ def of_shares(shares: Floats) -> tuple[Floats, float]:
 
 
 def within_bounds(told: Mapping[str, Any], most: float) -> dict[str, Any]:
-    """Return the CI of a number between 0 and `most`, kept within these bounds.
+    """Return a result of `limits` with a CI that is within 0 and `most`, for a value that has these bounds.
 
     The interval is symmetrical in the log odds of the share (the logarithm of a count) by the delta method (Agresti
     2013, Categorical Data Analysis, section 16.1). It is therefore within the bounds for few conversations, and close
@@ -340,7 +369,7 @@ def within_bounds(told: Mapping[str, Any], most: float) -> dict[str, Any]:
     told
         Result of `limits`.
     most
-        100 for percents, infinity for counts.
+        Upper bound: 100 for percentages, infinity for counts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figures of the study of names: occupations against who works in them (1), and bias by turn and speaker (2)."""
+"""Figures of the study of names: women's share by occupation (figure 1), and bias by turn and speaker (figure 2)."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -20,14 +20,14 @@ STYLE = Markup(
     + "figure{margin:0 0 1.5rem}.key{margin:.2rem 0}.key span{margin-right:1rem;white-space:nowrap}</style>"
 )
 NAMED = 4
-"""Occupations of each end that are named."""
+"""Number of occupations that are labelled on each side: those with the largest differences."""
 FARTHEST = 20
-"""Pixels by which a label may be moved from its dot; it is left out if there is no free place as near."""
+"""Largest distance in pixels of a label from its dot. A label without a free place within it is left out."""
 TURNS = 12
 
 
 def key_of(labels: Sequence[str]) -> Markup:
-    """Return the key of colours and rows."""
+    """Return the legend that shows the colour of each row."""
     told = [
         Markup('<span class="row{}">● {}</span>').format(number % len(COLOURS), label)
         for number, label in enumerate(labels)
@@ -38,7 +38,8 @@ def key_of(labels: Sequence[str]) -> Markup:
 def levels_chart(rows: Sequence[tuple[str, Mapping[str, Any], str]]) -> Markup:
     """Return a chart of differences on one scale, with a dashed line at 0.
 
-    `rows` have label, cell (estimate, low, high) and the numbers as text. A hollow dot means that the CI contains 0.
+    `rows` has, for each difference, its label, its cell (estimate, low, high) and these numbers as text. A hollow dot
+    means that the CI contains 0.
     """
     ends = [cell[name] for _, cell, _ in rows for name in ("estimate", "low", "high") if known(cell[name])]
     scale = scale_over(ends, include=[0.0])
@@ -57,10 +58,19 @@ def levels_chart(rows: Sequence[tuple[str, Mapping[str, Any], str]]) -> Markup:
 
 
 def occupations_svg(table: pl.DataFrame, described: str, number: int = 0) -> Markup | None:
-    """Return figure 1 of a row: women's share of the conversations on an occupation, against women at work.
+    """Return figure 1 of a row, a scatter plot with one dot per occupation; None if no occupation was mentioned.
 
-    `table` has occupation, share, share_said (percent), n_women and n_men. `number` is that of the row, which sets the
-    colour. The occupations with the largest differences on each side are labelled. None if none was mentioned.
+    The x axis is women's share of the people who work in the occupation. The y axis is the share of women's names in
+    the conversations that mention it. The NAMED occupations with the largest differences on each side are labelled.
+
+    Parameters
+    ----------
+    table
+        occupation, share and share_said (the shares of both axes, in percent), n_women and n_men (conversations).
+    described
+        Text that describes the figure for screen readers.
+    number
+        Number of the row, which determines the colour.
     """
     known = table.drop_nulls(["share", "share_said"]).sort("share_said", "occupation")
     if known.is_empty():

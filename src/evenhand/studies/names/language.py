@@ -1,4 +1,4 @@
-"""Compute the perplexity of the base row's replies under each row's model: the same texts for all, per word."""
+"""Compute the perplexity per word of the base row's replies under each row's model. All models read the same texts."""
 
 from pathlib import Path
 
@@ -27,9 +27,9 @@ def drawn_replies(chats: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def read_replies(model: LanguageModel, replies: pl.DataFrame, file: Path) -> None:
-    """Write name, number of words and nats of each reply to a file; each reply is scored without its context.
+    """Score each reply without its context, and write name, number of words and nats of each reply to a file.
 
-    Nats are null if the model gives no likelihood.
+    nats is the negative log-likelihood; it is null if the model gives no likelihood.
     """
     try:
         found = model.log_likelihoods(replies["text"].to_list())

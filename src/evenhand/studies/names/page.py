@@ -25,7 +25,7 @@ from evenhand.studies.plain_page import PlainTable, plain_page
 
 SHOWN_JUDGE = "gender"
 IN_POINTS = {"classifier_bias": "inferred gender", "occupation_lean": "occupations"}
-"""Measures of the chart at the top, which have the same scale."""
+"""Measures in percentage points, with their names, which share the scale of the chart at the top of the page."""
 
 
 def names_page(study: NamesStudy) -> str:
@@ -110,7 +110,7 @@ def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
 
 
 def notes_of(study: NamesStudy) -> list[str]:
-    """Return cautions, and notes on numbers that were not measured or not tested."""
+    """Return cautions for readers, and sentences on what was not measured or not tested, with the reasons."""
     left_out = [f"Not measured: {one}." for one in study.left_out]
     return [
         *NOTES,
@@ -125,7 +125,7 @@ def notes_of(study: NamesStudy) -> list[str]:
 
 
 def _told(cells: pl.DataFrame, column: str) -> list[tuple[str, str]]:
-    """Return the reasons in a column, with their measures and rows."""
+    """Return each measure with the reason in a column (obstacle or change_obstacle), and a list of rows as text."""
     told: dict[str, list[str]] = {}
     for row in cells.filter(pl.col(column).is_not_null()).to_dicts():
         if column == "change_obstacle" and (row["part"] or row["measure"] not in JUDGED):

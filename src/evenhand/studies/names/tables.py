@@ -1,4 +1,4 @@
-"""Tables of the study of names, with the paper's numbers; all rows of a table have the same decoding."""
+"""Tables of the study of names, numbered as in the paper. All results in a table have the same decoding."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from evenhand.studies.names.wording import (
 from evenhand.studies.plain_page import PlainTable
 
 Cells = Mapping[tuple[str, str, str, str], dict[str, Any]]
-"""By row, benchmark, measure and part."""
+"""Results (rows of `cells.CELLS`) by row, benchmark, measure and part."""
 SPEAKERS = (("speaker A", "speaker A"), ("speaker B", "speaker B"), ("", "both speakers"))
 WORDS = 25
 WORDS_TITLE, PHRASES_TITLE, MITIGATIONS_TITLE = (
@@ -152,7 +152,7 @@ def study_tables(study: NamesStudy, decoding: str) -> Iterator[PlainTable]:
 
 
 def effects_table(study: NamesStudy, decoding: str, *, every: bool) -> PlainTable:
-    """Return the numbers with a change: base, row, change, CI, q, MDE, verdict. every: also those without a test."""
+    """Return a table of changes: base, row, change, CI, q, MDE, verdict. every: include changes without a test."""
     known = pl.col("change").is_not_null() if every else pl.col("change_verdict").is_not_null()
     here = study.cells.filter(((pl.col("decoding") == decoding) | pl.col("decoding").is_null()) & known)
     base = {
@@ -209,9 +209,26 @@ def _grid(
     lines: tuple[str, ...] = (),
     missing: str = "",
 ) -> PlainTable:
-    """Return a table with a row per number and model: its name, model, estimate and 95% CI.
+    """Return a table with one row per column of `wanted` and model: name, model, estimate and 95% CI.
 
-    head: what the names are. Numbers that no model has are left out. missing: the line if none is left.
+    Results that no model has are left out.
+
+    Parameters
+    ----------
+    title
+        Title of the table.
+    head
+        Heading of the first column, which states what the names in it are.
+    labels
+        Labels of the models.
+    cells
+        All results.
+    wanted
+        Results of the table, with the name of each.
+    lines
+        Explanations below the table.
+    missing
+        Text in place of `lines` if the table is empty.
     """
     rows, has_gap = [], False
     for benchmark, measure, part, name in wanted:
@@ -232,7 +249,7 @@ Details = Mapping[str, Mapping[str, pl.DataFrame]]
 
 
 def words_table(labels: Sequence[str], details: Details) -> PlainTable:
-    """Return table 2: the words that are most typical of each gender, those of one name in brackets."""
+    """Return table 2: the words most typical of each gender. Words used with one name only are in brackets."""
     rows = []
     for label in labels:
         if (table := details[label].get("words")) is None:
@@ -324,12 +341,15 @@ def tokens_table(labels: Sequence[str], cells: Cells, details: Details) -> Plain
 
 
 def _valued(cells: Cells, measure: str, part: str) -> Callable[[str], str]:
-    """Return values without CIs, which are in the other tables."""
+    """Return a function from a model's label to its value as text. It has no CI, which is in other tables."""
     return lambda label: value_of(cells.get((label, SUITE, measure, part)), limits=False)
 
 
 def groups_tables(labels: Sequence[str], cells: Cells, details: Details) -> Iterator[PlainTable]:
-    """Yield table 10, with a column per model: each group's extra use of its typical words, and both distances."""
+    """Yield table 10, with one column per model: each group's extra use of its typical words, and word distances.
+
+    The published word distance (with its value for permuted names) and the corrected one are included.
+    """
     known = {label: details[label]["group_bins"] for label in labels if "group_bins" in details[label]}
     if not known:
         return

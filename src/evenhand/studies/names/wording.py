@@ -103,12 +103,12 @@ NOTES = (
 
 
 def study_opening(study: NamesStudy) -> str:
-    """Return what was measured, and which model is called the original."""
+    """Return the first sentences of the report: what was measured, and which model is called the original."""
     return f"{OPENED} The model {study.config.model} is called “{BASE}”."
 
 
 def by_names(study: NamesStudy) -> str:
-    """Return a sentence on the names used for comparisons between rows."""
+    """Return a sentence that states which first names are used for comparisons between rows."""
     if study.tuned:
         return (
             f"Models were tuned or monitored on {len(study.tuned)} of the names. They are compared on the other names. "
@@ -120,7 +120,10 @@ def by_names(study: NamesStudy) -> str:
 
 
 def by_chance(study: NamesStudy) -> list[str]:
-    """Return how many measures may show a change by chance, since q is corrected within a measure; empty for one."""
+    """Return a sentence on how many measures may show a change by chance, because q is corrected within a measure.
+
+    The list is empty if at most one measure was tested.
+    """
     judged = study.cells.filter(study.cells["change_q"].is_not_null())
     measures = judged.select("benchmark", "measure").unique().height
     if measures < 2:
@@ -132,7 +135,7 @@ def by_chance(study: NamesStudy) -> list[str]:
 
 
 def lost_replies(study: NamesStudy) -> list[str]:
-    """Return the number of replies excluded from comparisons, for each row with missing or additional replies."""
+    """Return a sentence with the number of excluded replies, for each row that lacks replies or has additional ones."""
     keys = ["row", "decoding", "benchmark", "change_n_missing"]
     lost = study.cells.filter(study.cells["change_n_missing"] > 0).select(keys).unique(maintain_order=True)
     return [
@@ -177,7 +180,7 @@ def format_interval(cell: Mapping[str, Any] | None) -> str:
 
 
 def change_of(cell: dict[str, Any]) -> tuple[str, str]:
-    """Return a change with its CI; a ratio for perplexity."""
+    """Return a change and its CI as two texts, empty if there is none. Changes of perplexity are ratios."""
     places = PLACES.get(cell["measure"], 2)
     if cell["change"] is None:
         return "", ""
@@ -208,7 +211,7 @@ def format_mde(cell: Mapping[str, Any], *, of_change: bool = False) -> str:
 
 
 def sentences(study: NamesStudy) -> Iterator[tuple[str, str]]:
-    """Return a mark and a sentence for each row."""
+    """Yield a symbol of the verdict and a sentence for each row, and several of them for the original model."""
     several = len(study.config.decoding) > 1
     for label in study.config.models:
         for decoding in study.config.decoding:
@@ -278,7 +281,13 @@ def _distance(measure: str, value: float) -> float:
 
 
 def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
-    """Return a mark and the changes of a model from the original, and the MDE of each bias without a change."""
+    """Return a symbol, and a sentence on the changes of a model from the original.
+
+    The symbol is that of HIGHER if any bias is larger, otherwise that of LOWER if any is smaller, otherwise "·". The
+    sentence lists changes by heading (HEADINGS), and the MDE of each bias without a detected change.
+
+    called: name of the model in the sentence. cells: its results.
+    """
     found: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
     quiet = []
     for cell in cells:

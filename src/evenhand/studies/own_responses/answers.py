@@ -14,9 +14,9 @@ from evenhand.studies.own_responses.columns import Columns
 
 _LISTED = 8
 _LARGEST = 1e100
-"""Largest number whose third power is still a finite double."""
+"""Largest accepted number. Its third power, which the analysis computes, is still a finite double."""
 _CLOSEST = 1e-10
-"""Smallest spread of numbers relative to the largest: of a double's 16 digits, six remain for differences."""
+"""Smallest accepted spread of numbers relative to the largest. Of a double's 16 digits, six remain for differences."""
 _BOOLEAN_HINT = (
     "A number belongs in a column of scores (--column COLUMN=score), a category in one of labels "
     "(--column COLUMN=label --negative VALUE). Declare a value that means 'no answer' as "
@@ -35,10 +35,10 @@ class Answers:
     Attributes
     ----------
     frame
-        One row per response and axis: row (of the table, from 0), axis, group, prompt_id, text, sample, columns of the
-        table for question, unit, rater, draw, continuation and error, and `negative` or `score`.
+        One row per response and axis: row (number of the row in the table, from 0), axis, group, prompt_id, text,
+        sample; question, unit, rater, draw, continuation and error if the table has them; and `negative` or `score`.
     called
-        Name of the negative responses, or of the number.
+        Name of the negative responses, or of the score, in sentences.
     told
         Sentences about rows and columns that were left out.
     """
@@ -49,7 +49,7 @@ class Answers:
 
 
 class SwappedColumns(UsageError):
-    """Error for two columns with swapped roles. `columns` has their right roles."""
+    """Error for two columns whose roles are swapped. `columns` has their correct roles."""
 
     def __init__(self, message: str, hint: str, columns: Mapping[str, str]):
         super().__init__(message, hint)
@@ -66,8 +66,23 @@ def answers_of(
 ) -> Answers:
     """Return the responses in a table.
 
-    table: as read. columns: the meaning of its columns. where: name of the table in errors. negative: the labels that
-    are negative. decimal: as in `plain_numbers`. Raises DataError, which names column and row.
+    Parameters
+    ----------
+    table
+        The table as it was read.
+    columns
+        Roles of its columns.
+    where
+        Name of the table in errors.
+    negative
+        Labels that are negative.
+    decimal
+        Decimal separator, as in `plain_numbers`.
+
+    Raises
+    ------
+    DataError
+        A value is invalid; the message names column and row.
     """
     kept = table.select(pl.int_range(pl.len()).cast(pl.Int64).alias("row"))
     for ours in _TEXTS:
@@ -170,7 +185,10 @@ def _refuse_swapped(table: pl.DataFrame, columns: Columns, score: str, where: So
 
 
 def _hint(word: str) -> str:
-    """Return how to correct a cell that is not a number; a cell with digits cannot mean that there is no answer."""
+    """Return a hint on how to correct a cell that is not a number.
+
+    A word without digits may mean that the value is missing, so the hint then also suggests `--missing`.
+    """
     return _DIGITS_HINT if any(sign.isdigit() for sign in word) else _MISSING_HINT.format(word=word)
 
 

@@ -1,4 +1,4 @@
-"""Questions on columns whose names do not show their role: each column with its possible roles."""
+"""Find the possible roles of columns whose names do not show their role, for errors that ask the user to state them."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -7,12 +7,12 @@ import polars as pl
 from evenhand.prompts.own_files import MISSING_WORDS, NUMBERS
 
 MOST_GROUPS = 20
-"""The most values of a column that is offered as one of groups."""
+"""Largest number of different values of a column that is suggested as a column of groups."""
 _TEXT = 60
 _LISTED = 20
 _VALUES = 3
 _MISSING_WORDS = 3
-"""The most different words of a column of numbers that are taken for missing values."""
+"""Largest number of different words that may be missing values in a column of numbers."""
 _WHOLE = ("true", "false", "yes", "no", "0", "1")
 _DIGITS = ("0", "1")
 
@@ -23,7 +23,7 @@ def may_hold(values: pl.Series) -> tuple[str, ...]:
     Parameters
     ----------
     values
-        A column as read; of text files numbers are texts, too.
+        A column as it was read. Columns of text files contain texts, also for numbers.
 
     Examples
     --------
@@ -56,7 +56,9 @@ def may_hold(values: pl.Series) -> tuple[str, ...]:
 
 
 def words_among_numbers(values: pl.Series) -> list[str]:
-    """Return the few words of a column of numbers that may stand for a missing value; none in another column.
+    """Return the words in a column of numbers that may mean a missing value, if they are few.
+
+    The result is empty for other columns.
 
     >>> words_among_numbers(pl.Series(["$86,327", "k.A.", "$75,379", "$63,078"]))
     ['k.A.']
@@ -75,7 +77,9 @@ def words_among_numbers(values: pl.Series) -> list[str]:
 
 
 def may_be_group(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
-    """Return the columns that are not taken and whose values could be groups: texts of few values, yes and no included.
+    """Return the columns without a role whose values could be groups: columns of text with few different values.
+
+    Columns of yes and no are included. taken: columns that already have a role.
 
     >>> may_be_group(pl.DataFrame({"born": ["here", "abroad"] * 2, "parent": ["yes", "no"] * 2, "pay": ["3"] * 4}), [])
     ['born', 'parent']
@@ -90,14 +94,14 @@ def flag(column: str, ours: str) -> str:
 
 
 def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str], guessed: Collection[str] = ()) -> str:
-    """Return a line for each column: a few of its values, and its role or possible roles.
+    """Return a text with one line per column: a few of its values, and its role or possible roles.
 
     Parameters
     ----------
     taken
-        Meanings of columns, stated or guessed.
+        Roles of columns, stated or guessed.
     guessed
-        Columns whose meaning was guessed from their names.
+        Columns whose role was guessed from their names.
 
     Examples
     --------
@@ -134,7 +138,10 @@ def _listed(kinds: Sequence[str]) -> str:
 
 
 def examples(frame: pl.DataFrame, taken: Mapping[str, str], wanted: Sequence[str]) -> str:
-    """Return flags that would state the missing roles, each for the first possible column."""
+    """Return `--column` flags as an example: one for each missing role, with the first column that may have it.
+
+    taken: columns that already have a role. wanted: the missing roles.
+    """
     used: set[str] = set(taken)
     flags: list[str] = []
     for ours in wanted:

@@ -44,13 +44,14 @@ _WORDS: Mapping[str, str] = {
 }
 _SEVERAL = "group"
 _MODELS = frozenset(("model", "system"))
-"""Names of columns that state which model wrote a response: neither people nor an outcome."""
+"""Names of columns that state which model wrote a response. They are neither groups nor outcomes."""
 _OTHERS = "prompt_id prompt_text scenario_id question_text text verdict decision outcome result tone stance"
 _NO_AXIS = _MODELS.union(
     _OTHERS.split(), *(words.split() for ours, words in _WORDS.items() if ours not in ("group", "axis"))
 ) - {"class", "category"}
-"""Names of columns that are not offered as groups, however few values they have: outcomes, questions, texts, ids and
-models. A class or a category may also be one of people.
+"""Names of columns that are never suggested as groups: outcomes, questions, texts, ids and models.
+
+"class" and "category" are not among them, because such a column may contain groups of people.
 """
 _LISTED = 12
 
@@ -62,7 +63,7 @@ class Columns:
     Attributes
     ----------
     theirs
-        Columns of the table by role, in the order of the table; only the role "group" may have several columns.
+        Columns of the table by role, in the order of the table. Only the role "group" may have several columns.
     told
         Sentences about guessed and unused columns.
     guessed
@@ -110,15 +111,17 @@ def columns_of(
 ) -> Columns:
     """Return the roles of columns, as stated or guessed from their names.
 
-    Raises UsageError for a missing column, two columns with one meaning, and two outcomes. Raises DataError for two
-    columns with the same possible meaning, and without a group or an outcome.
+    Raises UsageError if a stated column is missing, if two columns have the same role, or if there are two outcomes.
+    Raises DataError if the names of two columns suggest the same role, or if there is no group or no outcome.
 
     Parameters
     ----------
     frame
         The table.
+    stated
+        Roles of columns that the user stated.
     where
-        Its name in errors.
+        Name of the table in errors.
     judged_now
         Whether a classifier labels the responses, so that no column of labels is needed.
     scored
@@ -219,7 +222,7 @@ def _pair(value: str) -> tuple[str, str]:
 
 
 def _is_wanted(ours: str, theirs: Mapping[str, list[str]], judged_now: bool, scored: bool) -> bool:
-    """Return whether a column with this role is looked for among the names of columns."""
+    """Return whether a column with this role is to be guessed from the names of columns."""
     if ours in OUTCOMES:
         return (
             not judged_now
@@ -228,7 +231,7 @@ def _is_wanted(ours: str, theirs: Mapping[str, list[str]], judged_now: bool, sco
         )
     if ours == "continuation":
         return judged_now
-    if ours == "axis":  # several columns of groups are axes already
+    if ours == "axis":  # with several columns of groups, each is an axis
         return len(theirs.get(_SEVERAL, ())) < 2
     return True
 
@@ -238,7 +241,7 @@ def _plain(name: str) -> str:
 
 
 def _alike(frame: pl.DataFrame, ours: str, stated: Mapping[str, str]) -> list[str]:
-    """Return columns whose names suggest this role; only evenhand's own name if the table has it."""
+    """Return the columns whose names suggest a role. A column with the name of the role itself excludes the others."""
     free = [column for column in frame.columns if column not in stated]
     if ours in free:
         return [ours]
@@ -253,9 +256,9 @@ def _guess(column: str, ours: str) -> str:
 
 
 def _missing_classifier(where: str, column: str, outcomes: Mapping[str, str]) -> UsageError:
-    """Return the error that no classifier was named for the texts in a column; its flags complete the command.
+    """Return the error that no classifier was named for the texts in a column. Its hint has the flags to add.
 
-    outcomes: meanings of other columns that could be compared instead.
+    outcomes: roles of other columns that could be compared instead.
     """
     from evenhand.studies.missing_classifiers import forgotten_classifier
 
@@ -279,7 +282,7 @@ def _two(where: str, meant: Mapping[str, str]) -> DataError:
 
 
 def _refuse_two_outcomes(stated: Mapping[str, str], judged_now: bool) -> None:
-    """Raise UsageError for two stated outcomes: only one can be compared, and none is dropped silently."""
+    """Raise UsageError if the user stated two outcomes, because only one can be compared."""
     named = {column: ours for column, ours in stated.items() if ours in OUTCOMES}
     if judged_now and named:
         column, ours = next(iter(named.items()))
@@ -296,25 +299,31 @@ def _refuse_two_outcomes(stated: Mapping[str, str], judged_now: bool) -> None:
 
 
 def _named_otherwise(frame: pl.DataFrame) -> list[str]:
-    """Return columns whose names suggest something other than groups."""
+    """Return the columns whose names show that they do not contain groups (_NO_AXIS)."""
     others = {word for ours, words in _WORDS.items() if ours != _SEVERAL for word in words.split()}
     return [column for column in frame.columns if _plain(column) in others]
 
 
 def _rivals(frame: pl.DataFrame, taken: Collection[str], *, has_outcome: bool) -> list[str]:
-    """Return other columns that may contain groups; columns of yes and no only if another column is the outcome."""
+    """Return other columns that may contain groups.
+
+    Columns of yes and no are included only if another column is the outcome, because they may themselves be outcomes.
+    """
     return [
         name for name in _group_columns(frame, taken) if has_outcome or may_hold(frame[name])[0] == _SEVERAL
     ]
 
 
 def _group_columns(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
-    """Return the columns that are offered as groups: texts of few values whose names do not mean something else."""
+    """Return the columns that are suggested as groups.
+
+    They have few different texts as values, and a name that does not show another role.
+    """
     return [name for name in may_be_group(frame, taken) if _plain(name) not in _NO_AXIS]
 
 
 def _further_axes(frame: pl.DataFrame, used: Collection[str], theirs: Mapping[str, Sequence[str]]) -> str:
-    """Return a sentence on unused columns that may be further axes, or nothing."""
+    """Return a sentence on unused columns that may be further axes; "" if there are none."""
     further = [] if "axis" in theirs else _group_columns(frame, used)[:_LISTED]
     if not further:
         return ""

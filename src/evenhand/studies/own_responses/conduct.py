@@ -56,7 +56,9 @@ LISTED_COLUMNS = 8
 
 @dataclass(frozen=True)
 class Measured:
-    """Results for one table of responses. `told` has sentences about guessed columns and left-out rows."""
+    """Results for one table of responses. `judged` has measurements and verdicts; `told` has sentences about guessed
+    columns and left-out rows.
+    """
 
     benchmark: str
     responses: pl.DataFrame
@@ -67,8 +69,11 @@ class Measured:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is read. columns: COLUMN=ROLE, or a mapping of the same. negative: negative labels. delimiter,
-    encoding, decimal, sheet: format of the file; None to detect it. missing: values that count as missing."""
+    """Options for reading a table.
+
+    `columns` has the roles of columns, as COLUMN=ROLE or a mapping. `negative` has the negative labels, and `missing`
+    the values that count as missing. `delimiter`, `encoding`, `decimal` and `sheet` are detected if they are None.
+    """
 
     columns: Mapping[str, str] | Sequence[str] = ()
     negative: Sequence[str] = ()
@@ -222,7 +227,7 @@ def _answers(
 
 
 def _renamed(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFrame:
-    """Return a table with its columns renamed to the names that benchmarks use."""
+    """Return a table with its columns renamed, according to their roles, to the names that benchmarks use."""
     pairs = reading.columns
     given = pairs if isinstance(pairs, Mapping) else dict(value.rpartition("=")[::2] for value in pairs)
     stated = stated_columns(pairs, {*given.values(), *OURS})
@@ -269,7 +274,7 @@ def _conversations(
     shelf: ClassifierShelf,
     told: list[str],
 ) -> tuple[pl.DataFrame, dict[str, tuple[str, ...]]]:
-    """Return utterances with all labels, and the names of each classifier's scores by role.
+    """Return utterances with labels of all roles, and the names of each classifier's scores by role.
 
     Roles without labels in the file are labelled by the benchmark's own classifiers, as in an audit.
     """
@@ -290,7 +295,9 @@ def _conversations(
 def _with_labels(
     frame: pl.DataFrame, role: str, who: ClassifierRole, classifier: Classifier, file: Source, expected: str
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return the table with a classifier's judgements in columns of a role, and what it did not judge in a sentence."""
+    """Return the table with a classifier's labels and scores in columns with the prefix `role`, and sentences on texts
+    that it could not classify.
+    """
     from evenhand.runs import LABEL_VALUES, build_classified_texts, describe_unjudged, label_texts
 
     needed = ["text"] if who.text.part != "continuation" else []
@@ -336,18 +343,18 @@ def without_declared(table: pl.DataFrame, missing: Sequence[str], notes: list[st
     Parameters
     ----------
     table
-        As read.
+        The table as it was read.
     missing
-        Texts. A cell is missing if it is one of them, without the blanks around it and in any case of letters; a
-        number is missing if its value is that of a text which is a number ("-99").
+        Texts. A cell is missing if it equals one of them, ignoring case and surrounding blanks, or if it is a number
+        with the same value as one of them ("-99").
     notes
-        Takes a sentence with how many cells of which columns are missing by each value, also if there are none.
+        List to which a sentence is added for each text: how many cells of which columns are missing (or none).
 
     Raises
     ------
     UsageError
-        A declared value that is empty (an empty cell is missing anyway). A value that is in no cell is no error:
-        the same command must work for a file in which nothing is missing.
+        A declared value is empty (an empty cell is missing in any case). A value that is in no cell is not an error,
+        because the same command must work for a file without missing values.
 
     >>> notes = []
     >>> without_declared(pl.DataFrame({"pay": ["3", "k.A."]}), ["k.A."], notes)["pay"].to_list(), notes
@@ -381,7 +388,7 @@ def without_declared(table: pl.DataFrame, missing: Sequence[str], notes: list[st
 
 
 def _cells_with(values: pl.Series, value: str) -> pl.Series:
-    """Return whether each value of a column is the declared one."""
+    """Return, for each value of a column, whether it is the declared value that counts as missing."""
     if values.dtype == pl.String:
         return (values.str.strip_chars().str.to_lowercase() == value.lower()).fill_null(False)
     number = _number(value)

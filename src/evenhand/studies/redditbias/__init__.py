@@ -1,4 +1,4 @@
-"""RedditBias' Tables 4 and 5: bias, perplexity and dialogue tasks of a model before and after each debiasing."""
+"""Reproduce Tables 4 and 5 of RedditBias: bias, perplexity and dialogue tasks of a model before and after debiasing."""
 
 import lazy_loader
 

@@ -20,11 +20,13 @@ EFFECT_SIZE, LIKELIER = "redditbias_effect_size", "redditbias_likelier"
 OWN_LIMIT = 20_000
 """Number of evenhand's own sentences for each model."""
 KINDS = {"redditbias": "redditbias", "own": "evenhand-likelihood"}
-"""Kinds of audits of a model, with the benchmark of each."""
+"""Benchmark of each audit of a model, by the sentences that the audit uses: RedditBias' or evenhand's own."""
 
 
 def audits_of(config: RedditBiasConfig, model: str) -> dict[str, AuditConfig]:
-    """Return the options of the audits of one model, by kind, for all biases of the study.
+    """Return the options of the audits of one model; the keys are those of KINDS that the study needs.
+
+    One audit measures all biases of the study that use the same sentences.
 
     model: name of the model in the manifests. Raises UsageError for invalid options.
     """
@@ -65,16 +67,27 @@ def bias_cells(
 ) -> list[dict[str, object]]:
     """Return the bias of one audited model, and its difference from the base model on the same sentences.
 
-    PUBLISHED has its t and the two-sided p of the paired test. CORRECTED (OWN_MEASURE for evenhand's sentences) has an
-    interval and a verdict. It also gives the distance from no bias relative to the base model (`size`) and to the
-    control (`beyond`). EFFECT_SIZE has these too, and comes with LIKELIER.
-
     Parameters
     ----------
+    config
+        Options of the study.
+    bias
+        Bias type of RedditBias, or an axis of evenhand's sentences with the prefix OWN.
     folder, base, control
-        Folders of the models' audits.
-    control
-        The same training without the method, if there is one.
+        Folders of the audits of this model, of the base model and of the control. The control had the same training
+        without the debiasing method; None if no control was trained.
+
+    Returns
+    -------
+    list of dict
+        One cell (columns of `cells.CELLS`) for each measure. For evenhand's sentences this is OWN_MEASURE alone. For
+        RedditBias there are four measures:
+
+        - PUBLISHED: t and two-sided p of the paired test, as in the paper.
+        - CORRECTED: the bias with CI and verdict. `size` is its distance from no bias minus that of the base model,
+          and `beyond` is its distance minus that of the control. OWN_MEASURE has the same columns.
+        - EFFECT_SIZE: the bias in standard deviations, also with `size` and `beyond`.
+        - LIKELIER: percentage of phrases that are more likely for the group.
     """
     own = bias.startswith(OWN)
     kind, axis = ("own", bias.removeprefix(OWN)) if own else ("redditbias", bias)
@@ -114,11 +127,16 @@ def bias_cells(
 
 
 PARTS = {"": "estimate", "_low": "low", "_high": "high", "_p": "p"}
-"""Suffixes of the columns of a size, with the columns of the measure."""
+"""Column of the measure that is stored in each column of `size` and `beyond`, by the suffix of the latter."""
 
 
 def _sizes(folder: Path, base: Path, control: Path | None, kind: str, axis: str) -> dict[str, dict[str, Any]]:
-    """Return how much larger the bias is than in the base model (size) and in the control (beyond), if they exist."""
+    """Return the change in the distance from no bias, compared with the base model and with the control.
+
+    The keys are `size` (compared with the base model) and `beyond` (compared with the control). A comparison that
+    does not exist has no key. The values are rows of `redditbias_size_change` or, for evenhand's own sentences, of
+    `valence_spread_change`. An estimate above 0 means that this model has the larger bias.
+    """
     held_against = {"size": base, "beyond": control}
     found = {}
     for what, other in held_against.items():

@@ -1,4 +1,4 @@
-"""The result as one table: for each bias, model and measure a number, its CI, its null, and its change."""
+"""One table with all results: for each bias, model and measure an estimate, its CI, its null and its change."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from evenhand.studies.redditbias.options import BASE
 
 CELLS = {
     "bias": pl.String,
-    "model": pl.String,  # base, or the method as named
+    "model": pl.String,  # "base", or the debiasing method as the user named it
     "measure": pl.String,
     "estimate": pl.Float64,
     "low": pl.Float64,
@@ -21,13 +21,13 @@ CELLS = {
     "q": pl.Float64,
     "verdict": pl.String,
     "direction": pl.String,
-    "change": pl.Float64,  # from the base model, on the same texts; of perplexities a ratio
+    "change": pl.Float64,  # from the base model, on the same texts; a ratio for perplexities
     "change_low": pl.Float64,
     "change_high": pl.Float64,
     "change_p": pl.Float64,
-    "change_q": pl.Float64,  # of costs: by Holm's method for the debiased models
+    "change_q": pl.Float64,  # only for costs: by Holm's method over the debiased models
     "change_verdict": pl.String,  # lower, higher or not detected
-    # how much farther from no bias: than the base model, and than the control (below 0: nearer)
+    # distance from no bias minus that of the base model (size) or of the control (beyond); below 0: less bias
     **{
         f"{what}{part}": pl.String if part == "_verdict" else pl.Float64
         for what in ("size", "beyond")
@@ -39,14 +39,17 @@ CELLS = {
 
 
 def cell_table(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
-    """Return all cells (CELLS); untested changes are tested with Holm's method over the debiased models of a measure.
+    """Return all cells (CELLS). Changes that have a p but no verdict yet get a q and a verdict.
+
+    q is p by Holm's method over the debiased models of a measure.
 
     Parameters
     ----------
     rows
         Cells with bias and model.
     alpha
-        Chance of any false change of a measure that debiasing leaves as it is.
+        Significance level. If debiasing does not change a measure, this is the probability that a change of this
+        measure is reported for at least one model.
     """
     table = pl.DataFrame(
         [{name: row.get(name) for name in CELLS} for row in rows], schema=CELLS, orient="row", strict=False
@@ -57,7 +60,10 @@ def cell_table(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
 
 
 def _judged(table: pl.DataFrame, what: str, alpha: float) -> pl.DataFrame:
-    """Return the table with q and verdict of one kind of change, by Holm's method over the models of a measure."""
+    """Return the table with q and verdict of a change that has a p but no verdict, by Holm's method by measure.
+
+    what: prefix of the columns of the change, which is `change`, `size` or `beyond`.
+    """
     judged = []
     for part in table.with_row_index("place").partition_by("measure", maintain_order=True):
         open_rows = (

@@ -68,8 +68,9 @@ def study_redditbias(
 ) -> RedditBiasStudy:
     """Run or resume all stages: training, audits, perplexity and dialogue tasks; see `redditbias`.
 
-    All data are read before anything is trained. Raises DataError and DatasetMissing for data, Unsupported for a model
-    that is not causal or not loaded here, Interrupted (resumable), ResumeRefused, and what the stages raise.
+    All data are read before anything is trained. Raises DataError or DatasetMissing for invalid or missing data,
+    Unsupported for a model that is not causal or that evenhand does not load itself (such as a served model),
+    Interrupted (the study can be resumed), ResumeRefused, and the errors of the stages.
     """
     need_hugging_face("Training a model")
     progress = progress or Silence()
@@ -235,7 +236,9 @@ class _Session:
 
 
 def epochs_as_long(lineage: Mapping[str, Any]) -> float:
-    """Return the number of epochs with the same number of steps as a training, if each epoch reads each text once.
+    """Return the number of epochs with which another training takes as many steps as a recorded one.
+
+    The other training reads each text once per epoch. lineage: record of the first training.
 
     >>> data, options = {"texts": 100, "examples": 200}, {"batch_size": 8, "accumulation": 1}
     >>> epochs_as_long({"steps": 50, "data": data, "options": options})

@@ -63,7 +63,9 @@ class Task:
 
 
 def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
-    """Return the tasks whose data were given, shortened to the limit, and notes on the data.
+    """Return the tasks for which the user gave data, and notes on the data.
+
+    Each task has at most `config.task_limit` examples for training and for testing.
 
     Raises DataError for data that cannot be read.
     """
@@ -126,10 +128,22 @@ def answers_of(config: RedditBiasConfig, task: Task, folder: Path, load: Callabl
 def task_cells(
     task: str, table: pl.DataFrame, base: pl.DataFrame | None, config: RedditBiasConfig
 ) -> list[dict[str, object]]:
-    """Return the measures of a task for one model.
+    """Return the measures of a task for one model, as cells with columns of `cells.CELLS`.
 
-    base: the responses of the base model, or None if the model is the base model. The null of state tracking is the
-    value of a model that always says yes.
+    Parameters
+    ----------
+    task
+        Name of the task.
+    table
+        Responses of the model, as `answers_of` returns them.
+    base
+        Responses of the base model. None if the model is the base model, which has no change.
+    config
+        Options of the study.
+
+    Notes
+    -----
+    The null of state tracking is the value of a model that always answers yes.
     """
     if task == TRACKING:
         own = state_tracking(table, seed=config.seed)

@@ -1,4 +1,4 @@
-"""Language Model Perplexity: perplexity of each model on lines of conversation, as published and per token."""
+"""Language model perplexity (LMP) of each model on lines of conversation, as published and per token."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ PUBLISHED, USUAL = "redditbias_lmp_published", "redditbias_lmp"
 MEASURES = (PUBLISHED, USUAL)
 """Perplexity as the mean over lines with equal weights, and as the mean over tokens."""
 OWN_MEASURES = ("own_line_perplexity", "own_token_perplexity")
-"""The same for evenhand's own sentences, which the paper does not use."""
+"""The same two perplexities for evenhand's own sentences, which the paper does not use."""
 WHY = {"too_long": "longer than the model takes"}
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines whose perplexity is reported, their name, and the measures."""
+    """The lines whose perplexity is reported, their name in reports, and the names of the two measures."""
 
     texts: tuple[str, ...]
     called: str
@@ -44,8 +44,9 @@ class Lines:
 def lines_of(config: RedditBiasConfig) -> Lines:
     """Return the lines whose perplexity is reported.
 
-    These are the 6,000 of RedditBias. If all biases use evenhand's sentences and no folder is given, they are
-    evenhand's neutral sentences about people of all other axes. Raises DatasetMissing.
+    These are the 6,000 lines of RedditBias. If all biases of the study use evenhand's sentences and no RedditBias
+    folder is given, they are evenhand's neutral sentences about the axes that the study does not measure. Raises
+    DatasetMissing.
     """
     own = [bias.removeprefix(OWN) for bias in config.bias if bias.startswith(OWN)]
     if len(own) < len(config.bias) or config.source is not None:
@@ -59,7 +60,9 @@ def lines_of(config: RedditBiasConfig) -> Lines:
 
 
 def read_lines(model: CausalModel, lines: Sequence[str], file: Path) -> pl.DataFrame:
-    """Return the likelihood of each line, cached in a file: nats and tokens, the same as published, and error.
+    """Return the likelihood of each line, and cache it in a file.
+
+    The columns are the log-likelihood in nats and the number of tokens, both also by the published rule, and `error`.
 
     As published, there is no start token, the first token is not scored, and lines are cut after 36 tokens. The cut
     also applies to lines that are too long for the model. Lines without a likelihood have nulls, and `error` has the
@@ -117,7 +120,10 @@ def left_out(table: pl.DataFrame, name: str) -> str | None:
 
 
 def _beginnings(model: CausalModel, lines: Sequence[str]) -> list[str]:
-    """Return the part of each line that the published rule reads, and MORE tokens, so that the cut changes no token."""
+    """Return the beginning of each line: the tokens that the published rule reads, and MORE tokens.
+
+    The additional tokens ensure that cutting the text does not change the tokens that are scored.
+    """
     with quiet_transformers():
         found = model.tokenizer(list(lines), add_special_tokens=False, return_offsets_mapping=True)
     most = LONGEST + MORE
@@ -166,9 +172,10 @@ def perplexity_cells(
 
 
 def _parts(table: pl.DataFrame, other: pl.DataFrame) -> Floats:
-    """Return sums per line, shape (lines, 4): mean nats as published, 1 if it exists, nats, and tokens.
+    """Return four numbers for each line, shape (lines, 4).
 
-    Lines without a likelihood have 0.
+    They are the mean nats per token by the published rule, 1 if this mean exists (otherwise 0), the total nats, and
+    the number of tokens. Lines without a likelihood have 0 in all four.
     """
     both = {
         name: (table[name].is_not_null() & other[name].is_not_null()).to_numpy()

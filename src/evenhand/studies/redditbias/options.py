@@ -21,9 +21,9 @@ PUBLISHED = {
     "hd": "as_published=true",
     "cda": "by=published",
 }
-"""Options that make a method the same as in the published program."""
+"""Options with which a method behaves as in the published program, by method."""
 OWN = "evenhand/"
-"""Prefix of an axis of evenhand's own sentences, which replaces a bias type."""
+"""Prefix of an axis of evenhand's own sentences, which can be given in place of a bias type of RedditBias."""
 BASE, CONTROL = "base", "control"
 """Names of the original model, and of a model trained on the same texts without a method."""
 WEIGHT = "weight"
@@ -38,12 +38,19 @@ class Made:
 
     Attributes
     ----------
-    bias, words
-        None for the original model.
+    key
+        Name of the model's files and folders.
+    name
+        Name of the model in tables.
+    bias
+        Bias type or axis that the training reduces. None for the original model.
+    words
+        Debiasing method with its options, as in `evenhand debias --method`. None for the original model.
     control
-        The name of its control, the model without the method; None without one.
+        Name of its control, a model that was trained without the method. None if it has no control.
     steps_of
-        Key of the method that sets the number of training steps of a control; None: any method.
+        For a control: key of the model whose number of training steps it copies. None: all methods take the same
+        number of steps.
     """
 
     key: str

@@ -82,7 +82,7 @@ def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
 
 
 def notes_of(study: RedditBiasStudy) -> list[str]:
-    """Return cautions, and notes on numbers that were not measured."""
+    """Return cautions for readers, and sentences on measures that are missing, with the reasons."""
     controlled = CONTROLS if study.config.control else NO_CONTROL
     notes = [
         LEGEND,

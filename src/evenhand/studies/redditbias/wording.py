@@ -47,14 +47,17 @@ SHORT = {
     "dst_f1": "DST F1",
     "bleu_4": "BLEU-4",
 }
-"""The columns of the tables that stand for the paper's."""
+"""Heading of the column of each measure in the tables that correspond to the paper's."""
 COSTS = (*PERPLEXITIES, *OWN_PERPLEXITIES, "dst_f1", "bleu_4")
 LOWER_IS_WORSE = ("dst", "bleu", "nist", "meteor", "entropy", "dist")
 PLACES = {"dst_f1": 3, "bleu_4": 4, EFFECT_SIZE: 2, LIKELIER: 1}
 MUCH = 1.25
-"""Factor of a perplexity over tokens, up or down, from which all differences of log-perplexities may have moved."""
+"""Ratio of perplexity over tokens, up or down, above which a warning is printed.
+
+Such a change alone can change all differences of log-perplexities.
+"""
 TEXTS_ALONE, WARNING = "·", "!"
-"""Marks of what a control shows, and of what to beware of."""
+"""Symbols in front of a sentence: about a control (the effect of the texts alone), and for a warning."""
 
 
 def title_of(bias: str) -> str:
@@ -68,7 +71,11 @@ def title_of(bias: str) -> str:
 
 
 def sentences(study: RedditBiasStudy) -> Iterator[tuple[str, str]]:
-    """Return a mark and a sentence for each model."""
+    """Yield the result of each model: a symbol of its verdict, and a sentence.
+
+    The base model of each bias comes first, then its controls, then the debiased models. A warning follows if
+    perplexities changed a lot.
+    """
     for bias in study.config.bias:
         rows = study.cells.filter(bias=bias).to_dicts()
         cells = {(row["model"], row["measure"]): row for row in rows}
@@ -91,7 +98,10 @@ def _is_control(model: str) -> bool:
 
 
 def _much_moved(rows: Sequence[Cell]) -> str:
-    """Return that perplexities changed a lot, and how that affects differences of log-perplexities."""
+    """Return a warning if a perplexity changed by a factor of MUCH or more; empty otherwise.
+
+    It names the models, and states how this affects differences of log-perplexities.
+    """
     moved = [
         f"{row['model']} ({change_of(row)})"
         for row in rows
@@ -121,14 +131,29 @@ def _standing(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class _Moved:
-    """Change of a bias in one model: cells by model and measure, the model, and the measure that is tested."""
+    """Change of one bias in one model.
+
+    Attributes
+    ----------
+    cells
+        Rows of the table of results (`cells.CELLS`) for this bias, by model and measure.
+    model
+        Name of the model.
+    measure
+        Measure whose change is tested: CORRECTED or OWN_MEASURE.
+    """
 
     cells: Mapping[tuple[str, str], Cell]
     model: str
     measure: str
 
     def told(self) -> tuple[str, str]:
-        """Return a sentence and a mark, which is "lower" only if the bias is lower than the control's in every unit."""
+        """Return a sentence on how the bias of the model changed, and a symbol.
+
+        The symbol is that of LOWER (HIGHER) only if the bias is significantly smaller (larger) than that of the control
+        and of the original model, both in nats per token and in standard deviations. Otherwise it is TEXTS_ALONE for a
+        control, or the symbol of "not detected" or "not measurable".
+        """
         cell, base = self.cells[self.model, self.measure], self.cells[BASE, self.measure]
         called, turned = LABELS[self.measure], self._turned(cell, base)
         now = wording.number(cell["estimate"])
@@ -169,7 +194,7 @@ class _Moved:
         return f"the bias {word}{beyond}{still}: {called} {numbers}{turned}.", SYMBOLS[verdict]
 
     def _also_beside_base(self, verdict: str) -> bool:
-        """Return whether the change from the original model was detected in the same direction in every unit."""
+        """Return whether the change from the original model has this verdict, in nats per token and in d_z."""
         effect = self.cells.get((self.model, EFFECT_SIZE))
         sizes = [
             one["size_verdict"] for one in (self.cells[self.model, self.measure], effect) if one is not None
@@ -177,7 +202,10 @@ class _Moved:
         return all(size == verdict for size in sizes)
 
     def _turned(self, cell: Cell, base: Cell) -> str:
-        """Return that the sign changed, if the change from the original model is significant."""
+        """Return a clause on the change of sign of the bias; empty without one.
+
+        The sign counts as changed only if the change from the original model is significant.
+        """
         if self.measure != CORRECTED or cell["change_verdict"] not in (HIGHER, LOWER):
             return ""
         if (cell["estimate"] or 0) * (base["estimate"] or 0) >= 0:
@@ -187,7 +215,10 @@ class _Moved:
         return f"; its sign changed, from {ways}{shown}"
 
     def _size(self, cell: Cell, what: str) -> str:
-        """Return the change of the distance from no bias, with its CI."""
+        """Return the change of the distance from no bias, with its CI, as text.
+
+        what: prefix of its columns, `size` (from the base model) or `beyond` (from the control).
+        """
         if cell[what] is None or cell[f"{what}_low"] is None:
             return "no interval"
         size = "size" if self.measure == CORRECTED else "spread"
@@ -195,7 +226,7 @@ class _Moved:
         return f"its {size} {wording.signed(cell[what])}, 95% CI {limits}"
 
     def _beside(self, other: str) -> str:
-        """Return the values of another model and this one in standard deviations and in percent of phrases."""
+        """Return a clause with the change from another model to this one, in d_z and in percent of phrases."""
         told = []
         for name, unit in ((EFFECT_SIZE, ""), (LIKELIER, "% of phrases more likely for the group")):
             pair = [self.cells.get((model, name)) for model in (other, self.model)]
@@ -205,8 +236,10 @@ class _Moved:
         return f"; {'; '.join(told)}" if told else ""
 
     def _agree(self, control: str, verdict: str) -> bool:
-        """Return whether d_z changed significantly in the same direction, and the share of phrases not in the opposite
-        one.
+        """Return whether d_z and the share of phrases support the verdict of a difference from the control.
+
+        d_z must differ significantly in the same direction. The share of phrases that are more likely for the group
+        must not differ in the opposite direction.
         """
         effect = self.cells.get((self.model, EFFECT_SIZE))
         if effect is None:  # evenhand's own sentences have no effect size to compare
@@ -250,7 +283,7 @@ def _mark(verdict: str | None) -> str:
 
 
 def unlearned(study: RedditBiasStudy) -> str | None:
-    """Return which models did not detectably learn state tracking; None if all did."""
+    """Return a sentence naming the models that did not detectably learn state tracking; None if all learned it."""
     rows = study.cells.filter(measure="dst_f1_over_null").to_dicts()
     names = [row["model"] for row in rows if row["low"] is None or row["low"] <= 0]
     if not names:
@@ -263,7 +296,11 @@ def unlearned(study: RedditBiasStudy) -> str | None:
 
 
 def summary_cell(cell: Cell | None) -> str:
-    """Return a number as in the paper's tables, with a mark for its verdict or, for costs, for its change."""
+    """Return the text of a table cell: a number as in the paper's tables, with a symbol.
+
+    The symbol shows that a bias is detected or, for costs, the direction of a detected change. PUBLISHED has a star if
+    p is below 0.05.
+    """
     if cell is None or cell["estimate"] is None:
         return wording.ABSENT
     places = PLACES.get(cell["measure"], 1 if is_perplexity(cell["measure"]) else 3)

@@ -37,7 +37,7 @@ LONGEST = 128
 TURN, START = " EOS ", "START EOS "
 """Separator between turns of a context in DSTC7's files, and marker before a conversation's first turn."""
 MOST_FAILED = 0.05
-"""Share of replies that may fail before there is nothing to score."""
+"""Largest share of replies that may fail; with more, the task raises an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +49,8 @@ class ResponseOptions:
     as_published : bool
         Reproduce the quirks of the published program.
     longest : int
-        Maximum number of tokens of context and response together, and half of it for each when generating. It is
-        reduced to the model's context length.
+        Maximum number of tokens of context and response together. When generating, each may have half of these
+        tokens. The number is reduced to the model's context length.
     top_k, top_p, seed
         Sampling of a reply.
 
@@ -87,7 +87,7 @@ class Responses:
         return {"response": batch.n_learned}
 
     def sums(self, model: Any, batch: Batch) -> Mapping[str, "Tensor"]:
-        """Return the sum of their losses."""
+        """Return the sum of the losses of the responses' tokens, in nats, under the key `response`."""
         from torch import zeros_like
 
         types = {}
@@ -196,7 +196,9 @@ def encoded_exchanges(
     as_published: bool,
     start: Sequence[int] = (),
 ) -> Examples:
-    """Return exchanges as tokens: start, context, end, response, end. The loss is computed on the latter two.
+    """Return exchanges as tokens: start tokens, context, end token, response, end token.
+
+    The loss is computed on the response and the end token after it.
 
     As published, a longer exchange loses the beginning of its context if at least one token of it remains, otherwise
     the end of its response, otherwise it is left out. Here the response gets up to half of the tokens, the end of the
@@ -239,7 +241,9 @@ def encoded_exchanges(
 
 
 def front(tokenizer: Any, context: str, room: int, as_published: bool) -> tuple[str, str]:
-    """Return the prompt of a reply, and the text with which the reply begins.
+    """Return the prompt from which a reply is generated, and text that is put before the generated reply.
+
+    The second text is empty except as published.
 
     The end token follows the context. If the context is too long, its newest tokens are kept. As published, its oldest
     tokens are kept instead, and they also remain at the beginning of the reply.

@@ -22,7 +22,10 @@ class StateClassifier(nn.Module):
         self.head.to(start.device)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """Return log-odds of yes, shape (rows,). Without a mask the last column is read, even if it is padding."""
+        """Return log-odds of yes, shape (rows,).
+
+        The output reads the last token of each row. Without a mask it reads the last column, even if that is padding.
+        """
         seen = {} if attention_mask is None else {"attention_mask": attention_mask}
         hidden = self.body(input_ids=input_ids, use_cache=False, **seen).last_hidden_state
         if attention_mask is None:

@@ -65,7 +65,7 @@ class YesOrNo:
         return {"state": len(batch)}
 
     def sums(self, model: Any, batch: Batch) -> Mapping[str, "Tensor"]:
-        """Return the sum of their losses."""
+        """Return the sum of the losses of the questions, in nats, under the key `state`."""
         from torch.nn.functional import binary_cross_entropy_with_logits
 
         answers = model(batch.input_ids, batch.attention_mask if self.masked else None)
@@ -96,7 +96,8 @@ def track_states(
     Returns
     -------
     polars.DataFrame
-        One row per test question: dialogue, turn, slot, value, is_new, log_odds, said_yes (log_odds is 0 or more).
+        One row per test question: dialogue, turn, slot, value, is_new, log_odds (of yes), said_yes (True if log_odds
+        is 0 or more).
     """
     from evenhand.mitigations.training import train
     from evenhand.studies.redditbias.tasks.state_classifier import StateClassifier
