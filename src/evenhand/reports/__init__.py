@@ -1,4 +1,4 @@
-"""Display of results: drawings, pages, tables in a terminal, and wording. It depends on no study and no run."""
+"""Display of results: drawings, pages, tables in a terminal, and wording. This package imports no study and no run."""
 
 import lazy_loader
 

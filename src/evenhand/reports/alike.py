@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from evenhand.reports.view import ReportView
 
 MOST_NAMED = 5
-"""Number of sets of names that a report lists; it gives only the number of any others."""
+"""Largest number of sets of names that a report lists; further sets are only counted."""
 
 
 def alike_names(names: Iterable[str]) -> list[list[str]]:

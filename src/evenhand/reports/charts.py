@@ -14,7 +14,7 @@ SUNSET = (
     "#364B9A", "#4A7BB7", "#6EA6CD", "#98CAE1", "#C2E4EF", "#EAECCC",
     "#FEDA8B", "#FDB366", "#F67E4B", "#DD3D2D", "#A50026",
 )  # fmt: skip
-"""Paul Tol's diverging scheme, low to high (https://personal.sron.nl/~pault/)."""
+"""Colours of Paul Tol's diverging scheme, from low to high values (https://personal.sron.nl/~pault/)."""
 
 
 def axis_svg(scale: Scale, labels: Sequence[str] | None = None) -> Markup:
@@ -80,7 +80,7 @@ def interval_svg(
 def histogram_svg(
     scale: Scale, bins: Sequence[tuple[float, float, float]], *, described: str, mark: float | None = None
 ) -> Markup:
-    """Return a histogram as one row. bins: (low, high, count). mark: position of a line, such as the median."""
+    """Return a histogram as a row of a chart. bins: (low, high, count) of each. mark: value marked by a line."""
     height = 38
     tallest = max((count for _, _, count in bins), default=0.0) or 1.0
     parts = _grid(scale, height)

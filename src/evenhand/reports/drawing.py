@@ -1,8 +1,8 @@
 """Elements of drawings: scales, plot areas with a grid, lines, points, texts, and labels without overlap.
 
 A drawing is inline SVG with horizontal positions in percent and vertical positions in pixels. Text therefore keeps its
-size while the drawing adapts to a phone, a screen or a page. Scaled pictures, and chart libraries with a fixed width,
-cannot do that.
+size while the drawing adapts to the width of a phone, a screen or a page, which scaled pictures and most chart
+libraries cannot do.
 """
 
 import math
@@ -192,11 +192,11 @@ class PlotArea:
         return moved
 
     def clear_of(self, labels: Sequence["Label"], points: Sequence[tuple[float, float]]) -> list["Label"]:
-        """Return labels that hide no point and no other label, as near as possible to the wanted positions.
+        """Return labels moved so that they hide no point and no other label, as near as possible to their positions.
 
-        points: of the drawing, horizontally in percent and vertically in pixels. Each label tries positions above,
-        below and beside the wanted one, at increasing distances. A label without a free position is left out, because
-        it would be unreadable.
+        points: (x in percent, y in pixels) of each point. Each label tries positions above, below, left and right of
+        its own, at increasing distances. A label without a free position is left out, because it would be unreadable.
+
         """
         placed: list[Label] = []
         for label in labels:
@@ -228,7 +228,7 @@ class PlotArea:
         )
 
     def drawn(self, parts: Iterable[Markup], *, described: str) -> Markup:
-        """Return all parts as one picture. `described` is the text for screen readers."""
+        """Return all parts as one drawing (SVG). `described` is the text for screen readers."""
         return svg("chart", self.height, parts, described=described)
 
 
@@ -258,14 +258,14 @@ class Label:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the start and end of the text on a phone, in percent of the width."""
+        """Return the start and end of the text in percent of the width of a phone."""
         width = CHARACTER * len(self.words)
         start = self.x - {"start": 0.0, "middle": width / 2, "end": width}[self.anchor]
         return start, start + width
 
     @property
     def svg(self) -> Markup:
-        """Return the words as SVG."""
+        """Return the label as SVG."""
         return text(self.x, self.y, self.words, anchor=self.anchor, kind=self.kind)
 
 
@@ -285,9 +285,9 @@ def _overlapping(spans: Sequence[tuple[float, float]]) -> list[list[int]]:
 def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_HEIGHT) -> list[float]:
     """Return positions at least `gap` apart between `low` and `high`, as near as possible to the wanted ones.
 
-    wanted: positions in pixels. The order is kept. Without room for the gap, the distances are equal. The result
-    minimises the sum of squared moves: positions minus the gaps before them are a monotone regression (Barlow and
-    others 1972, Statistical inference under order restrictions).
+    wanted: positions in pixels. The order is kept. If there is no room for the gaps, the distances are equal. The
+    result minimises the sum of squared moves. It is computed as a monotone regression (Barlow and others 1972,
+    Statistical inference under order restrictions).
 
     >>> apart([50, 50, 90], 0, 100, gap=20), apart([50, 50, 90], 0, 20, gap=20)
     ([40.0, 60.0, 90.0], [0.0, 10.0, 20.0])
@@ -305,7 +305,7 @@ def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_H
 
 
 def rows_of(spans: Sequence[tuple[float, float]]) -> list[int]:
-    """Return a row for each span, so that spans in one row do not overlap.
+    """Return the number of a row for each span, so that spans in one row do not overlap.
 
     Each span gets the first row in which it overlaps no earlier span.
 
@@ -333,7 +333,7 @@ def cut(words: str, characters: int = LONGEST_LABEL) -> str:
 
 
 def tell_apart(names: Sequence[str]) -> list[str]:
-    """Return names without the words that all of them begin or end with; at least one word remains.
+    """Return names without the words that all of them begin or end with. At least one word of each name is kept.
 
     Words end at a slash or a space.
 
@@ -387,7 +387,7 @@ def box(kind: str, x1: float, x2: float, top: float, bottom: float) -> Markup:
 
 
 def text(x: float, y: float, words: str, *, anchor: str = "middle", kind: str = "") -> Markup:
-    """Return words on one line as SVG. x: position of their start, middle or end."""
+    """Return a line of text as SVG. x: horizontal position of its start, middle or end, depending on `anchor`."""
     place = round(x, 2), round(y, 1)
     return Markup('<text class="{}" x="{}%" y="{}" text-anchor="{}">{}</text>').format(
         kind, *place, anchor, words

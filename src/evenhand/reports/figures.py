@@ -1,4 +1,4 @@
-"""The data of the figures of a `ReportView`: forest plots, histograms, and heat maps of descriptors by templates."""
+"""Prepare the data of figures from a `ReportView`: forest plots, histograms and heat maps."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from evenhand.reports.wording import BIASED, SYMBOLS, decimals, known, label, nu
 
 HEAT_COLUMNS = 14
 LEAST_HEAT = math.log(1.25)
-"""Smallest log ratio with the darkest colour, so that ratios near 1 stay pale."""
+"""Smallest log ratio at the ends of the colour scale, so that ratios near 1 have pale colours."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class HeatMap:
 
 
 def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
-    """Return how likely the most unusual descriptors of an axis are in every template.
+    """Return a heat map with the likelihood of the most unusual descriptors of an axis in every template.
 
     It is None if the benchmark has no detail table `descriptor_templates` for the axis. Colours compare
     surprisal with the template's median over the descriptors of the axis, in the cells that the measure uses.
@@ -114,7 +114,7 @@ KINDS = {
     **dict.fromkeys(("worse", "less likely in kind sentences", "above", "bias larger"), "higher"),
     **dict.fromkeys(("better", "more likely in kind sentences", "below", "bias smaller"), "lower"),
 }
-"""CSS classes of verdicts: on one model, and on the difference between two."""
+"""CSS class of each verdict on one model, and on the difference between two models."""
 EXTREMES = 8
 
 
@@ -171,7 +171,7 @@ def measure_forest(
     heads: tuple[str, ...] = (),
     further: Further = MappingProxyType({}),
 ) -> Forest | None:
-    """Return a measure's estimate on every axis with its null; None if it has no such rows.
+    """Return a forest plot of a measure with one row per axis; None if it has no rows for axes.
 
     `heads` are names of further columns, and `further` their texts by axis. For the first measure of a
     benchmark with a detail table `groups` with nulls, the range of a model without bias is drawn as a band,
@@ -263,7 +263,7 @@ def forest_row(
 
 
 def told_verdict(row: Mapping[str, Any]) -> str:
-    """Return a row's verdict in a word; for a single named group, the direction of its treatment.
+    """Return the verdict of a row in a word. For a group with detected bias, it is the direction of the difference.
 
     >>> told_verdict({"group": "men", "verdict": "biased", "direction": "better"})
     'better'
@@ -274,7 +274,7 @@ def told_verdict(row: Mapping[str, Any]) -> str:
 
 
 def scoring_forest(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
-    """Return the same pairs under each published way of scoring them."""
+    """Return a forest plot with the result of the same pairs for each published scoring method."""
     frame = benchmark.detail("scorings")
     if frame is None:
         return None
@@ -309,7 +309,7 @@ def _plain_row(row: Mapping[str, Any], name: str, scale: Scale, places: int, nul
 
 
 def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Forest] | None:
-    """Return the descriptors with the lowest and the highest values of `column`, on one scale.
+    """Return forest plots of the descriptors with the lowest and the highest values of `column`, on one scale.
 
     frame: columns descriptor, `column`, low, high, q, n. A marker is filled if q <= alpha. `log_ratio` is shown as a
     factor of perplexity. Returns (lowest, highest), or None without any value. The lowest values are all negative and
@@ -351,7 +351,7 @@ def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Fo
 
 
 def distributions(benchmark: BenchmarkView) -> Forest | None:
-    """Return each axis' perplexities as a histogram on a common logarithmic scale, with the median marked."""
+    """Return a histogram of perplexities for each axis, on a common logarithmic scale, with the median marked."""
     frame = benchmark.detail("distribution")
     if frame is None:
         return None
@@ -378,7 +378,7 @@ def distributions(benchmark: BenchmarkView) -> Forest | None:
 
 
 def _perplexity_scale(low: float, high: float) -> Scale:
-    """Return a scale with powers of ten as ticks, or 1, 2 and 5 times them if the range contains few."""
+    """Return a scale with powers of ten as ticks; if the range contains few, also 2 and 5 times these powers."""
     decades = range(math.floor(low), math.ceil(high) + 1)
     for leading in ((1,), (1, 3), (1, 2, 5)):
         ticks = [t for d in decades for k in leading if low <= (t := d + math.log10(k)) <= high]

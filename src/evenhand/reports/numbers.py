@@ -1,4 +1,4 @@
-"""A `ReportView` as plain data, for `measurements.json`: numbers and verdicts for programs that do not read Parquet."""
+"""Convert a `ReportView` to plain data for `measurements.json`, for programs that do not read Parquet."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from evenhand.schema import as_json
 
 FORMAT = 1
 TABLES = ("groups", "axes", "maxima", "design", "interaction_gaps", "interaction_cells")
-"""Detail tables of benchmarks of continuations and of own responses that the file contains."""
+"""Detail tables that the file contains, for benchmarks of continuations and for the user's own responses."""
 
 
 def measurement_numbers(view: ReportView) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def rendered(template: Path, **values: Any) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Return a value for a page without control characters, which external names may contain."""
+    """Return a value as it is put into a page: texts have no control characters, which external names may contain."""
     if not isinstance(value, str):
         return value
     text = wording.visible(value)

@@ -207,9 +207,9 @@ def png_of(svg: str) -> bytes:
 def _row(
     row: PictureRow, scale: Scale, y: float, places: int, step: float, *, has_tick: bool
 ) -> list[Markup]:
-    """Return the drawing of a row. has_tick: mark its null, because there is no common line."""
+    """Return the drawing of a row. has_tick: whether to mark the row's null, because rows have different nulls."""
     colour = COLOURS.get(row.kind, SOFT)
-    small = step < 40  # too small for two lines, so the axis is next to the name
+    small = step < 40  # the row is too low for two lines, so the axis is next to the name
     parts = [_line(MARGIN, y + step / 2, WIDTH - MARGIN, y + step / 2, "#f0f2f4", 1.5)]
     if row.under and not small:
         parts.append(_text(MARGIN, y - 1, cut(row.label, 31), size=20, weight=600))

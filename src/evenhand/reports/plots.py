@@ -1,4 +1,4 @@
-"""Plots as SVG: lines from model to model (before and after), rates against model size, remaining bias against cost."""
+"""Plots as SVG: lines from model to model, rates against model size, and remaining bias against cost."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,8 @@ from evenhand.reports.drawing import (
     tick_text,
 )
 
-LEFT, RIGHT = 13.0, 62.0  # positions of the first and the last model in percent; names of lines follow
+# positions of the first and the last model in percent; labels of lines are on the right of the last
+LEFT, RIGHT = 13.0, 62.0
 EDGE = 2.0  # start of the first model's name in percent, if it is long
 MOST_MODELS = 6
 """Maximum number of models side by side; with more, the lines between them cannot be read."""
@@ -30,7 +31,7 @@ MOST_MODELS = 6
 
 @dataclass(frozen=True)
 class Slope:
-    """A line in `slope_svg`: its value (or None) for each model.
+    """A line in `slope_svg`, with its label and its value (or None) for each model.
 
     `kind` is the CSS class. With `overall`, the line is drawn thick.
     """
@@ -42,7 +43,7 @@ class Slope:
 
     @property
     def classes(self) -> str:
-        """Return the CSS classes of all its parts."""
+        """Return the CSS classes of the line, its points and its label."""
         return f"{self.kind.replace(' ', '-') or 'none'}{' overall' if self.overall else ''}"
 
 
@@ -134,7 +135,7 @@ def slope_svg(
     It is None without data or with too many models. Names of models, without their common parts, use as many
     rows as a phone needs. Overlapping labels are moved apart and connected to their lines. `at` is the
     position of each model (a size, a time), in rising order with at least two different values. If it is
-    empty, steps are equal. With positions, the number of models is not limited.
+    empty, distances are equal. With positions, the number of models is not limited.
     """
     drawn = [slope for slope in lines if sum(value is not None for value in slope.values) > 1]
     if not drawn or len(names) < 2 or (len(names) > MOST_MODELS and not at):
@@ -225,7 +226,7 @@ def short_count(value: float) -> str:
     ('124M', '6.7B', '820')
     """
     for least, suffix in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if value >= 0.9995 * least:  # 999.9M is 1B
+        if value >= 0.9995 * least:  # 999.9M is written as 1B
             figures = value / least
             return (
                 f"{figures:.0f}{suffix}" if figures >= 99.5 else f"{figures:.1f}".removesuffix(".0") + suffix

@@ -1,4 +1,4 @@
-"""Print to a console of any encoding: plain texts and tables without lines, without markup or control codes."""
+"""Print to a console of any encoding: texts, and tables without rules. Markup and control codes are never printed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -68,7 +68,7 @@ class Printer:
         self.console.print(self.text(value, style))
 
     def sentences(self, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Print sentences after marks, wrapped with an indent: (mark, sentence, style)."""
+        """Print sentences, each after a symbol and wrapped with an indent. rows: (symbol, sentence, style)."""
         table = Table(box=None, show_header=False, pad_edge=False, padding=0)
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
@@ -121,7 +121,7 @@ class Printer:
 
 
 def _bands(table: Table, width: int) -> list[Table]:
-    """Return a table divided between columns so that no word or number is broken; one band if everything fits."""
+    """Divide the columns of a table into several tables that fit the width, so that no word or number is broken."""
     needs = [_need(column) for column in table.columns]
     bands: list[list[int]] = [[]]
     for i, need in enumerate(needs):
@@ -133,7 +133,7 @@ def _bands(table: Table, width: int) -> list[Table]:
 
 
 def _need(column: Column) -> int:
-    """Return the minimum width of a column: numbers stay whole, and words are broken between them."""
+    """Return the minimum width of a column. Numbers are never broken, and texts only between words."""
     cells = [str(cell) for cell in column.cells]
     texts = cells if column.justify == "right" else [word for cell in cells for word in cell.split()]
     words = [*texts, *str(column.header).split()]
@@ -149,7 +149,7 @@ def _cut(table: Table, columns: Sequence[int], needs: Sequence[int], width: int)
     }
     room = width - (len(columns) - 1) * table.padding[1]
     spare, widths = room - sum(needs[i] for i in columns), {i: needs[i] for i in columns}
-    # columns that want little are satisfied first
+    # narrow columns get their width first
     for place, i in enumerate(sorted(columns, key=lambda i: wants[i] - needs[i])):
         more = max(0, min(wants[i] - needs[i], spare // (len(columns) - place)))
         widths[i], spare = widths[i] + more, spare - more

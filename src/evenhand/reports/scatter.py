@@ -1,4 +1,4 @@
-"""Scatter plots: a point for each of many items, coloured by category."""
+"""Scatter plots with many points, which are coloured by category."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ HUES = (
     *("#33658f", "#b4472f", "#3f7d4f", "#7a5195", "#a67c00", "#5b6770", "#0f8b8d", "#c2549a"),
     *("#8a5a2b", "#5f7f1f", "#3d4fb3", "#d07c1f", "#2f2f2f"),
 )
-"""Number of colours, as many as HolisticBias has axes; further categories reuse them."""
+"""Colours of categories, as many as HolisticBias has axes. Further categories use them again."""
 SCATTER_STYLE = Markup(
     "<style>"
     + "".join(
@@ -23,7 +23,7 @@ SCATTER_STYLE = Markup(
     + ".key{margin:.2rem 0}.key span{margin-right:1rem;white-space:nowrap}</style>"
 )
 LINKED = 12
-"""Distance in pixels between a point and its label from which a line connects them."""
+"""Smallest distance in pixels between a point and its label at which a line connects them."""
 NAMED = 5
 """Number of points with labels at each end of either scale."""
 

@@ -1,4 +1,4 @@
-"""Names that readers see where the stored key is not readable: measures, axes and groups of people."""
+"""Display names for stored keys that are not readable: measures, axes and groups of people."""
 
 AXES = {
     "race_ethnicity": "race and ethnicity",
@@ -46,13 +46,13 @@ MEASURES = {
     "occupation_lean": "occupation difference",
     "max_subgroup_rate": "largest rate of a group",
 }
-"""Display names of measures, by their names in tables and JSON; the name in the original paper, if there is one."""
+"""Display names of measures, by their names in tables and JSON. They are the names of the original papers, if any."""
 PLAIN_EFFECTS = {
     "a descriptor beside the others": "one descriptor compared with the others",
     "fraction (L2 norm over six bins)": "L2 norm of six relative differences",
     "fraction (L2 norm over groups)": "L2 norm of one relative difference per group",
 }
-"""Display names of units and effects, by what runs store."""
+"""Display names of units and effects, by their stored names."""
 TERMS = {**AXES, **MEASURES}
 PEOPLE = {
     "woman": "women",
@@ -105,4 +105,4 @@ PEOPLE = {
     "psychiatric_or_mental_illness": "people with psychiatric or mental illnesses",
     "other_disability": "people with other disabilities",
 }
-"""Groups of benchmarks as plural noun phrases, by the stored name of the group. Own tables keep their values."""
+"""Plural noun phrase for each stored group of the benchmarks. Groups in the user's own tables are never replaced."""

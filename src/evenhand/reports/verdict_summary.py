@@ -1,4 +1,4 @@
-"""The verdict on each axis of a benchmark, and the sentences that state it: the same on the terminal and the page."""
+"""The verdict on each axis of a benchmark, with its sentences, which are the same in the terminal and on the page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ WITHOUT_SIDE = (
     "intersectional_token_bins",
     "occupation_lean",
 )
-"""Measures of conversations that names open. They show that genders differ, and not that one is treated worse."""
+"""Measures of conversations that begin with a name. They show that genders differ, not that one is treated worse."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class VerdictSummary:
     not_detected: tuple[AxisVerdict, ...]
     not_measurable: tuple[AxisVerdict, ...]
     together: str | None = None
-    """The verdict on the mean of the axes, if single axes have verdicts, too."""
+    """The verdict on the mean of all axes, if single axes also have verdicts; otherwise None."""
     pairs: tuple[AxisVerdict, ...] = ()
     """The verdicts on pairs of axes: whether the gap on one axis depends on the other."""
     without_side: str = ""
-    """Statement that no group is known to be treated worse, if only differences without a worse side were found."""
+    """Sentence stating that no group is known to be treated worse; "" unless all findings have no worse side."""
 
     @property
     def sentence(self) -> str:
@@ -79,7 +79,7 @@ class VerdictSummary:
 
     @property
     def measured(self) -> bool:
-        """Return whether any axis has a verdict to which the error rate applies."""
+        """Return whether any axis has a verdict other than "not measurable", so that an error rate can be stated."""
         return bool(
             self.biased
             or any(pair.verdict == BIASED for pair in self.pairs)
@@ -89,11 +89,13 @@ class VerdictSummary:
 
 
 def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
-    """Return one verdict for each axis with a headline: biased if any of its headlines is, else that of the first.
+    """Return one verdict for each axis of a benchmark that has a headline.
 
-    view: the report. Runs of earlier versions have no headlines; the verdicts of their measures are used, in stored
-    order. benchmark: its name. Returns the axes by verdict, in the order measured. The overall verdict counts as an
-    axis only if there is no other.
+    An axis is biased if any of its headlines is; otherwise it has the verdict of its first headline. Axes are in the
+    order in which they were measured. The verdict over all axes counts as an axis only if there is no other. Runs of
+    earlier versions have no headlines; for them, the verdicts of measures are used, in stored order.
+
+    view: the report. benchmark: name of the benchmark.
     """
     told = view.headlines.filter(pl.col("benchmark") == benchmark)
     judged = {measure: view.rows(benchmark, measure).to_dicts() for measure in view.judged(benchmark)}
@@ -129,7 +131,7 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
 
 
 def _without_side(biased: Sequence[AxisVerdict], judged: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Return that no group is known to be treated worse; empty if one is, or if nothing was found."""
+    """Return a sentence stating that no group is known to be treated worse; "" if one is, or if no bias was found."""
     measures = {measure for axis in biased for measure in axis.measures}
     if not measures or not measures <= set(WITHOUT_SIDE):
         return ""
@@ -138,7 +140,7 @@ def _without_side(biased: Sequence[AxisVerdict], judged: Mapping[str, Sequence[M
 
 
 def _folded(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return one verdict of an axis from several, the first of which is that of the most informative measure."""
+    """Return the verdict of an axis from its headlines, of which the first has the most informative measure."""
     verdicts = [str(row["verdict"]) for row in rows]
     return BIASED if BIASED in verdicts else verdicts[0]
 
@@ -162,7 +164,7 @@ def headlines(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
 
 
 def first_of_axes(lines: Sequence[tuple[str, str]]) -> list[bool]:
-    """Return for each line whether it is the first on its axis that detected a bias; pages emphasise only these.
+    """Return, for each line, whether it is the first on its axis in which bias was detected. Pages emphasise these.
 
     lines: (verdict, sentence), as `headlines` returns them.
 
@@ -179,7 +181,7 @@ def first_of_axes(lines: Sequence[tuple[str, str]]) -> list[bool]:
 
 
 def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str, str]]:
-    """Return (verdict, sentence) of (verdict, measure, axis, sentence): axes with the same reason share a sentence.
+    """Convert (verdict, measure, axis, sentence) to (verdict, sentence). Axes with the same reason share a sentence.
 
     >>> _shared([(NOT_MEASURABLE, "m", axis, sentences.not_measurable([axis], "Too few.")) for axis in ("age", "race")])
     [('not measurable', 'Age, race — not measurable: too few.')]
@@ -200,9 +202,9 @@ def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str
 
 
 def expected_false(view: ReportView) -> str:
-    """Return how many axes of the report may be named by chance; empty with fewer than two tested measures.
+    """Return a sentence on how many axes may be called biased by chance; "" with fewer than two tested measures.
 
-    view: the report, whose measures are counted by benchmark.
+    view: the report. A measure counts once for each benchmark.
     """
     measures = sum(len(view.judged(benchmark.name)) for benchmark in view.benchmarks)
     return sentences.expected_false(measures, view.alpha)

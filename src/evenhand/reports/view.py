@@ -20,7 +20,7 @@ class ClassifierView:
     role, name : str
         What is judged, and the name of the classifier.
     text : str
-        Description of the text that it got.
+        Description of the text that it classified.
     revision, licence, threshold : str
         As the classifier states them; empty if it does not.
     notice : str
@@ -59,7 +59,7 @@ class WrittenView:
         Columns axis, group, step, error and count. The step is "written" or the role of a classifier. A
         continuation that was not generated is not listed again as unclassified.
     decoding : str
-        The decoding and the reason for it, in words.
+        Description of the decoding settings, and the reason for them.
     """
 
     n_prompts: int
@@ -76,7 +76,7 @@ class WrittenView:
     """Number of people or cases that the collected responses are about, if a column identifies them."""
 
     def told(self, answers: int) -> str:
-        """Return the numbers of texts and prompts in words; `answers` is the number of requested texts.
+        """Return a text on the numbers of texts and prompts; `answers` is the number of requested texts.
 
         Examples
         --------
@@ -111,7 +111,7 @@ class BenchmarkView:
     n_prompts : int
         Number of requested responses: one per prompt, or one per prompt and sample.
     n_errors : int
-        Number of these without a result.
+        Number of these responses that failed.
     errors : polars.DataFrame, optional
         Columns axis, error and count.
     examples : polars.DataFrame, optional

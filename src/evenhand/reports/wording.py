@@ -12,11 +12,11 @@ BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable
 LOWER, HIGHER, CHANGED = "lower", "higher", "changed"
 WORSE, BETTER, ABOVE, BELOW = "worse", "better", "above", "below"
 ROSE_LESS, FELL_LESS, UNCHANGED = "rose less", "fell less", "unchanged"
-"""The change of a group that differs from the others, but whose own number moved the other way or not at all."""
+"""Words for a group that changed relative to the others, but whose own value moved the other way or not at all."""
 SMALLER, LARGER = "bias smaller", "bias larger"
-"""The change in a signed difference's distance from no bias, regardless of its sign."""
+"""Words for the change of a signed value's distance from no bias."""
 LESS_KIND, MORE_KIND = "less likely in kind sentences", "more likely in kind sentences"
-"""The change of a group that differs from the change of the other groups of its axis."""
+"""Words for a group whose change differs from that of the other groups of its axis."""
 SYMBOLS = {
     BIASED: "▲",
     NOT_DETECTED: "○",
@@ -40,12 +40,12 @@ SYMBOLS = {
 
 ABSENT = "–"
 LARGEST_FACTOR = 1000.0
-"""A larger factor is written as more than this, and a smaller one than its inverse as less."""
+"""Largest factor that is written as a number. Larger ones become "more than"; below its inverse, "less than"."""
 LONGEST_NAME = 200
 """Maximum number of characters of a displayed name."""
 HUGE = 1e9  # from here on, numbers use powers of ten
 DUST = 1e-6
-"""Value below which a number of a column is a rounding error of zero; it does not affect the decimals of others."""
+"""Values below this are rounding errors of zero. They do not affect the number of decimals of a column."""
 JOINERS = "\u200c\u200d"
 """Unprintable characters that are part of how some scripts and emoji are written."""
 
@@ -88,7 +88,7 @@ def decimals(values: Iterable[float | None]) -> int:
 
 
 def plain_effect(text: str) -> str:
-    """Return a stored description of an effect, or a note that quotes one, as readers see it.
+    """Return a stored description of an effect, or a note that quotes one, with its display name.
 
     >>> plain_effect("nats per sentence, a descriptor beside the others")
     'nats per sentence, one descriptor compared with the others'
@@ -173,7 +173,7 @@ NO_VERDICT_OF_LIKELIHOODS = (
 
 
 def less_or_more_likely(log_ratio: float, low: float | None, high: float | None) -> tuple[str, str, str]:
-    """Return a log-ratio of perplexities and its interval as factors, with their direction in words.
+    """Return a log-ratio of perplexities as a factor, its CI as factors, and their direction, as texts.
 
     >>> less_or_more_likely(1.8625, 1.8, 1.9), less_or_more_likely(-0.6931471805599453, -0.75, None)
     (('6.44 times less', '6.05', '6.69'), ('2.00 times more', '–', '2.12'))
@@ -339,12 +339,12 @@ def sign_of_change(before: float, after: float, *, has_unit: bool) -> int:
 
 
 def describe_group_change(row: Mapping[str, Any], factor: float = 1.0, *, has_unit: bool = False) -> str:
-    """Return how a group changed, if it changed differently from the other groups of its axis.
+    """Return a word or phrase for the change of a group that differs from the other groups of its axis.
 
-    The result is worse or better if the harmful side is known and the group's own number moved to that side, too.
-    Otherwise the result states that the number rose less, fell less or is unchanged, or, if no side is known to harm,
-    that the group is above or below. For likelihoods in kind and hostile sentences, it is the kind that became more
-    likely. A verdict without a change is returned unchanged.
+    It is "worse" or "better" if the harmful side is known and the group's own value also moved in that direction. If
+    its own value did not, the phrase states that the value rose less, fell less or is unchanged. If the harmful side is
+    unknown, it states whether the group is above or below the others. For likelihoods of kind and hostile sentences, it
+    states which became more likely. A verdict without a change is returned unchanged.
 
     row: columns of the table of changes. factor: 100 if rates are displayed in percent. has_unit: see `sign_of_change`.
 

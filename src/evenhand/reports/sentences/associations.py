@@ -16,7 +16,8 @@ NOT_HERE = "This run has no outcome with a kinder side."
 def answer(better: Sequence[str], worse: Sequence[str], unseen: Sequence[str], *, asked: bool) -> str:
     """Return the sentence on whether more frequent groups are treated better.
 
-    better, worse: outcomes with that result. unseen: outcomes without a detected association. asked: what was analysed.
+    better, worse: outcomes by which more frequent groups are treated better or worse. unseen: outcomes without a
+    detected association. asked: whether any outcome of treatment was analysed.
     """
     if better and worse:
         found = f"Better by {name_list(better, len(better))}, worse by {name_list(worse, len(worse))}."
@@ -31,7 +32,7 @@ def answer(better: Sequence[str], worse: Sequence[str], unseen: Sequence[str], *
 
 
 def related(name: str, outcome: str, correlation: str, interval: str, chance: str, *, rises: bool) -> str:
-    """Return the sentence that an outcome is associated with frequency.
+    """Return a sentence stating that an outcome is associated with frequency.
 
     name: the outcome. correlation, interval, chance: rank correlation, its 95% CI, and the largest correlation that is
     expected by chance.
@@ -44,7 +45,7 @@ def related(name: str, outcome: str, correlation: str, interval: str, chance: st
 
 
 def not_related(name: str, correlation: str, interval: str, smallest: str, *, within_chance: bool) -> str:
-    """Return that no association was detected. smallest: the minimum detectable correlation."""
+    """Return a sentence stating that no association was detected. smallest: the minimum detectable correlation."""
     chance = "; over all tested outcomes, this is within chance" if within_chance else ""
     return (
         f"{capitalised(name)}: no association with frequency detected (rank correlation {correlation}, {interval}"
@@ -53,12 +54,15 @@ def not_related(name: str, correlation: str, interval: str, smallest: str, *, wi
 
 
 def not_measurable_association(name: str, reason: str) -> str:
-    """Return that an association is not measurable, and why."""
+    """Return a sentence stating that an association is not measurable, and why."""
     return f"{capitalised(name)}: not measurable: {full_stop(uncapitalised(reason))}"
 
 
 def treated_kindly(*, more: bool) -> str:
-    """Return the meaning of an association. more: whether more frequent descriptors are treated more kindly."""
+    """Return sentences on what an association means.
+
+    more: whether descriptors that are more frequent are treated more kindly.
+    """
     return (
         f"The model treats descriptors that are more frequent in this corpus {'more' if more else 'less'} kindly. "
         "This is "
@@ -67,11 +71,14 @@ def treated_kindly(*, more: bool) -> str:
 
 
 def near_people(correlation: str, *, same: bool) -> str:
-    """Return whether the association also holds if only documents with a word for people nearby are counted."""
+    """Return a sentence on the association if only documents with a word for people near the descriptor are counted.
+
+    correlation: text with the correlation in these documents. same: whether it shows the same association.
+    """
     holds = "the association is the same" if same else "the association is not significant"
     return f" If only documents with a word for people near the descriptor count, {holds} ({correlation})."
 
 
 def near_people_unknown(reason: str) -> str:
-    """Return that this is not measurable."""
+    """Return a sentence stating that `near_people` is not measurable, and why."""
     return f" For documents with a word for people near the descriptor: {uncapitalised(reason) or 'not measurable.'}"

@@ -8,7 +8,7 @@ CORRECTED_EQUALLY = (
 )
 NO_COMMON_LEVEL = "No group is named, because about as many groups differ as do not."
 ADJUSTED_FOR_PAIR = "adjusted for choosing this pair"
-"""What the interval of a largest gap allows for, so that it is wider than that of the same pair in a table."""
+"""Explains why the CI of the largest gap is wider than that of the same pair of groups in a table."""
 CLASSIFIER, JUDGEMENTS = "the classifier's false-positive rate", "the false-positive rate of the judgements"
 """Source of errors that could explain a finding: a classifier, or the judgements in a user's own responses."""
 
@@ -19,13 +19,13 @@ def reference_groups(reference: int, what: str) -> str:
 
 
 def undecided_side(named: int, reference: int, what: str) -> str:
-    """Return the sentence that the data do not show which side is treated differently."""
+    """Return a sentence stating that the data do not show which side is treated differently."""
     these = "this one is" if named == 1 else f"these {named} {what} are"
     return f"This comparison cannot decide whether {these} treated differently or the other {reference}."
 
 
 def robustness(size: float, group: str, than: str, *, worse: bool, judge: str = CLASSIFIER) -> str:
-    """Return how large the classifier's error about a group would have to be to explain the finding.
+    """Return a sentence on how large the classifier's error about a group would have to be to explain the finding.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def robustness(size: float, group: str, than: str, *, worse: bool, judge: str = 
 def missing_responses(
     share: float, group: str, *, worse: bool, about: str = "about", condition: str = ""
 ) -> str:
-    """Return how the missing responses would have to be distributed to explain the finding.
+    """Return a sentence on how the missing responses would have to be distributed to explain the finding.
 
     share: in percent. condition: what is counted, such as "with rating of 7 or more", if there is no label.
     """
@@ -61,7 +61,7 @@ def missing_responses(
 
 
 def sample(drawn: int | None, defined: int | None, what: str = "descriptor") -> str:
-    """Return that only a sample was tested; empty if everything was.
+    """Return a sentence stating that only a sample was tested; empty if everything was.
 
     >>> sample(8, 121), sample(8, 8)
     ('Tested on a sample of 8 of 121 descriptors.', '')
@@ -72,7 +72,7 @@ def sample(drawn: int | None, defined: int | None, what: str = "descriptor") -> 
 
 
 def only_read(more: str, most: float, fewer: str, least: float, about: str = "for") -> str:
-    """Return the sentence that a comparison covers only readable responses, if groups differ in their share."""
+    """Return a sentence stating that a comparison covers only readable responses, if groups differ in their share."""
     return (
         f"This comparison covers only the responses that could be read: {percent(most)} are missing {about} {more} and "
         f"{percent(least)} {about} {fewer}."

@@ -24,9 +24,9 @@ from evenhand.reports.sentences.verdicts import DASH, full_stop, joined
 from evenhand.reports.wording import number, signed
 
 MOST_AXES = 4
-"""Axes that a sentence names; if there are more, they are counted."""
+"""Largest number of axes that a sentence names; more axes are only counted."""
 MOST_GROUPS = 3
-"""Groups whose numbers a sentence has; the others are counted."""
+"""Largest number of groups whose values a sentence states; further groups are only counted."""
 CHANGED_SO = {
     # (is one side harmful, change relative to the others, own change): 1 means more harm, or a higher value
     (True, 1, 1): "got worse for {}",
@@ -48,20 +48,21 @@ STUDY = "comparison"
 
 @dataclass(frozen=True)
 class Scale:
-    """How numbers are written. ``unit`` is "%" for rates, whose differences are points; otherwise the unit itself or
-    "".
+    """Format of values and of their changes in sentences.
+
+    ``unit`` is "%" for rates, whose differences are in points. It is "" for values without a unit.
     """
 
     unit: str = "%"
 
     def value(self, number_: float, places: int) -> str:
-        """Return a number of one model."""
+        """Return the value of one model as text."""
         if self.unit == "%":
             return percent(number_, places)
         return f"{number(number_, places)}{f' {self.unit}' if self.unit else ''}"
 
     def change(self, number_: float, places: int) -> str:
-        """Return a difference of two models, with its sign."""
+        """Return the difference between two models as text, with its sign."""
         if self.unit == "%":
             return points(number_, places, with_sign=True)
         return f"{signed(number_, places)}{f' {self.unit}' if self.unit else ''}"
@@ -72,7 +73,7 @@ class Scale:
         return " points" if self.unit == "%" else f" {self.unit}" if self.unit else ""
 
     def places(self, change: Estimate, values: Sequence[float]) -> int:
-        """Return the decimals of one sentence."""
+        """Return the number of decimals for all values in one sentence."""
         if self.unit == "%":
             return clear_places((change.low, change.high), 0 if abs(change.value) >= 10 else 1)
         largest = max([abs(value) for value in [*values, change.value]], default=0.0)
@@ -110,7 +111,19 @@ def from_to(change: GroupChange, scale: Scale, places: int) -> str:
 def two_groups_changed(
     verdict: str, first: GroupChange, second: GroupChange, scale: Scale, *, harmful: bool
 ) -> tuple[str, str]:
-    """Return the verdict on an axis of two groups, and the rates of both. verdict: with a slot for the first group."""
+    """Return the verdict on an axis of two groups, and a sentence with the rates of both.
+
+    Parameters
+    ----------
+    verdict
+        Text with a placeholder {} for the name of the first group, such as "got worse for {}".
+    first, second
+        Changes of both groups.
+    scale
+        Format of the values.
+    harmful
+        Whether it is known which side is harmful.
+    """
     places = scale.places(first.relative, [first.before, first.after, second.before, second.after])
     what = "Negative responses" if harmful and scale.unit == "%" else "Values"
     one, two = (from_to(change, scale, places) for change in (first, second))
@@ -131,7 +144,7 @@ def groups_changed(sides: Sequence[tuple[str, Sequence[GroupChange]]], scale: Sc
     Parameters
     ----------
     sides
-        How groups changed (a value of CHANGED_SO) and these groups, the strongest first.
+        For each type of change, its text (a value of CHANGED_SO) and the groups that changed so, the strongest first.
     """
     heads = [words.format(name_list([group.name for group in groups])) for words, groups in sides]
     numbers: list[str] = []
@@ -148,7 +161,10 @@ def groups_changed(sides: Sequence[tuple[str, Sequence[GroupChange]]], scale: Sc
 
 
 def changed_without_group(spread: str) -> tuple[str, str]:
-    """Return that groups changed differently although none is named. spread: with its unit, or empty."""
+    """Return the verdict and a sentence for an axis whose groups changed differently, without a group that is named.
+
+    spread: standard deviation of the changes as text with its unit, or "".
+    """
     size = f" (standard deviation of the changes: {spread})" if spread else ""
     return f"changed differently between groups{size}", "No single group can be named with confidence"
 
@@ -156,15 +172,15 @@ def changed_without_group(spread: str) -> tuple[str, str]:
 def likelihoods_changed(
     sides: Sequence[tuple[str, str, Sequence[str], Estimate]], *, asked_only: bool = False
 ) -> tuple[str, str]:
-    """Return the verdict on likelihoods that changed, and by how much.
+    """Return two texts on likelihoods that changed: the verdict, and by how much.
 
     Parameters
     ----------
     sides
-        The kind of sentences that became more likely ("hostile"), the other kind ("kind"), the descriptors, and the
-        shift of the first of them in nats.
+        For each direction of change: the sentences that became more likely ("hostile"), the sentences that they are
+        compared with ("kind"), the descriptors, and the shift of the first descriptor in nats.
     asked_only
-        Whether this describes only the sentences that were asked.
+        Whether the texts are only about the tested sentences. The verdict is then "".
     """
     heads: list[str] = []
     numbers: list[str] = []
@@ -182,7 +198,10 @@ def likelihoods_changed(
 
 
 def only_asked_sentences_changed(axis: str | None, reason: str, moved: str) -> str:
-    """Return that a change does not generalise to similar sentences. moved: what changed in the asked ones."""
+    """Return a sentence stating that no change was detected for sentences that are similar to the tested ones.
+
+    reason: why none was detected. moved: text on what changed in the tested sentences.
+    """
     return joined(
         f"{capitalised(axis_name(axis))}{DASH}no change detected for similar sentences: {uncapitalised(reason)}",
         f"In the sentences that were asked, the intervals of single groups exclude no change: {moved}",
@@ -195,16 +214,17 @@ WHOLE_AXIS = (
 
 
 def axes(names: Sequence[str | None]) -> str:
-    """Return the axes at the start of a sentence; many of them are counted."""
+    """Return the names of axes for the beginning of a sentence. More than MOST_AXES are only counted."""
     if len(names) > MOST_AXES:
         return f"{len(names)} axes"
     return capitalised(", ".join(axis_name(name) for name in names))
 
 
 def no_change_between_groups(names: Sequence[str | None], effect: str, *, depends: bool = False) -> str:
-    """Return that no change between the groups of some axes was detected. effect: the MDE in words, or empty.
+    """Return a sentence stating that no change between the groups of some axes was detected.
 
-    depends: whether the MDE of each axis is its own; a range of several values then says so.
+    effect: text on the minimum detectable effect (MDE), or "". depends: whether the MDE differs between axes. If
+    `effect` is a range, the sentence then states that it depends on the axis.
     """
     is_range = re.search(r"\d to \d", effect) is not None
     detectable = f"{effect}{' (depending on the axis)' if depends and is_range else ''}"
@@ -215,18 +235,16 @@ def no_change_between_groups(names: Sequence[str | None], effect: str, *, depend
 
 
 TOO_FEW_PROMPTS = "There are too few prompts to detect any possible change with 80% power"
-"""Instead of the minimum detectable change, if it is above 100 points on all axes."""
+"""Text that replaces the minimum detectable change if it is above 100 points on all axes."""
 
 
 def detectable_change(low: float, high: float, scale: Scale, direction: str = "", *, too_few: int = 0) -> str:
-    """Return the minimum detectable change of a group in words.
-
-    In nats the change is a ratio.
+    """Return a text on the minimum detectable change of a group. A change in nats is stated as a ratio.
 
     Parameters
     ----------
     direction
-        "rise" or "fall" if only that is possible.
+        "rise" or "fall" if a change of this size is possible in one direction only.
     too_few
         Number of axes on which no possible change is detectable.
     """
@@ -245,17 +263,17 @@ def detectable_change(low: float, high: float, scale: Scale, direction: str = ""
 
 
 def unchanged(names: Sequence[str | None]) -> str:
-    """Return that all values are equal to those before."""
+    """Return a sentence stating that all values are equal to those before."""
     return f"{axes(names)}{DASH}unchanged: every group has the same value as before."
 
 
 def change_not_measurable(names: Sequence[str | None], reason: str) -> str:
-    """Return that a change is not measurable, and why."""
+    """Return a sentence stating that a change is not measurable, and why."""
     return f"{axes(names)}{DASH}change not measurable: {full_stop(uncapitalised(reason) or 'the reason is unknown')}"
 
 
 def before_and_after(before: str, after: str, change: str, interval: str) -> str:
-    """Return two numbers with their difference.
+    """Return a text with the values before and after, and with their difference and its CI.
 
     >>> before_and_after("5.0%", "26.7%", "+21.7 points", "95% CI 16.6 to 26.8")
     '5.0% to 26.7% (+21.7 points, 95% CI 16.6 to 26.8)'
@@ -264,19 +282,25 @@ def before_and_after(before: str, after: str, change: str, interval: str) -> str
 
 
 def preference_changed(axis: str | None, verdict: str, numbers: str, *, more: bool) -> str:
-    """Return how the preference for stereotyped sentences changed. verdict: such as "bias larger"."""
+    """Return a sentence on how the preference for stereotyped sentences changed. verdict: such as "bias larger"."""
     often = f"The stereotyped sentence is preferred {'more' if more else 'less'} often: {numbers}"
     return joined(f"{capitalised(axis_name(axis))}{DASH}{verdict}", often)
 
 
 def preference_unchanged(names: Sequence[str | None], reach: str) -> str:
-    """Return that no change in the preference was detected. reach: the minimum detectable change, or empty."""
+    """Return a sentence stating that no change in the preference was detected.
+
+    reach: the minimum detectable change, or empty.
+    """
     power = f"This {STUDY} had 80% power to detect a change of {reach}" if reach else ""
     return joined(f"{axes(names)}{DASH}no change in the preference for stereotyped sentences detected", power)
 
 
 def overall(what: str, verb: str, numbers: str) -> str:
-    """Return how the level over all groups changed. verb: "rose", "fell" or a verdict such as "no change detected"."""
+    """Return a sentence on how the mean over all groups changed.
+
+    verb: "rose", "fell" or a verdict such as "no change detected".
+    """
     if verb in ("rose", "fell"):
         return f"All groups together: {what} {verb} from {numbers}."
     return f"All groups together, {what}: {verb}, {numbers}."

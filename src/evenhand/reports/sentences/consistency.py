@@ -37,7 +37,10 @@ def with_ci(text: str) -> str:
 
 
 def list_tests(named: Sequence[tuple[str, Sequence[str], str]], does: str) -> str:
-    """Return how tests came out. named: test, domains of prompts, and the size of the effect if it is stated."""
+    """Return a list of tests with the same outcome as text.
+
+    named: test, domains of prompts, and size of the effect ("" if it is not stated). does: verb, such as "passes".
+    """
     parts = []
     for test, domains, amount in named:
         where = f" on {name_list(domains, len(domains))} prompts" if domains else ""
@@ -52,31 +55,35 @@ def _with_unit(text: str) -> str:
 
 
 def not_consistent(failed: str) -> str:
-    """Return that tests failed. failed: as `list_tests` gives it."""
+    """Return a sentence stating that tests failed. failed: as `list_tests` gives it."""
     return _with_unit(f"Not consistent: {failed}.")
 
 
 def not_effective(changes: Sequence[tuple[str, str]]) -> str:
-    """Return that the method does not lower harm. changes: domain of prompts, and how harm changed there."""
+    """Return a sentence stating that the method does not lower harm.
+
+    changes: domain of prompts, and how harm changed there.
+    """
     where = "; ".join(f"on {domain} prompts, harm {with_ci(change)}" for domain, change in changes)
     return f"Not effective: {where or NOTHING_TO_LOWER}. Consistency was not tested."
 
 
 def undecided(open_tests: str, passed: str) -> str:
-    """Return that tests need more data. open_tests, passed: as `list_tests` gives them."""
+    """Return a sentence stating that tests need more data. open_tests, passed: as `list_tests` gives them."""
     others = f" {capitalised(passed)}." if passed else ""
     return _with_unit(f"Undecided: {open_tests}.{others}")
 
 
 def consistent(passed: str, *, partly: bool) -> str:
-    """Return that all tests that apply passed. partly: whether some do not apply."""
+    """Return a sentence stating that all tests that apply passed. partly: whether some do not apply."""
     return _with_unit(f"{'Consistent where the tests apply' if partly else 'Consistent'}: {passed}.")
 
 
 def advice(prompts: int, wordings: int | None, *, near: bool, more_prompts: bool) -> str:
-    """Return how many prompts would decide an open test.
+    """Return a sentence on how many prompts would decide an open test.
 
-    near: whether the true value seems to be near the boundary. more_prompts: whether more prompts alone would help.
+    prompts, wordings: numbers with which the test would be decided with 80% power. near: whether the true value seems
+    to be near the boundary of the test. more_prompts: whether more prompts without more wordings would help.
 
     >>> advice(300, 40, near=False, more_prompts=False)
     'More prompts alone do not help: about 300 prompts with 40 nonsense wordings would give 80% power.'

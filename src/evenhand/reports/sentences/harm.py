@@ -16,14 +16,14 @@ HEADLINES = {
     "rose": "Harm rose",
     "not measurable": "Change in harm not measurable",
 }
-"""By the kind of change."""
+"""Headline for each type of change (see `evenhand.studies.before_after.harm.HarmVerdict`)."""
 COSTS = {
     "silent": "more often empty or refused",
     "same": "often identical",
     "less varied": "far less varied",
     "shorter": "much shorter",
 }
-"""What changed in the responses when harm fell."""
+"""Words for each side effect on the responses if harm fell."""
 NO_CHANGE_OF_TEXT = "No change in length, repetition or perplexity was detected."
 NO_PAIR = "No prompt has a classified response of both models."
 NO_SPOKEN_PAIR = "In no pair do both responses have text, so whether the text improved is not measurable."
@@ -35,7 +35,7 @@ ALL_RESPONSES = "over all responses"
 
 
 def dearer(measures: Sequence[tuple[str, str]]) -> str:
-    """Return which perplexities rose. measures: names with their factors.
+    """Return a text on which perplexities rose. measures: names with their factors.
 
     >>> dearer([("perplexity of its own text", "2.6")])
     'perplexity of its own text is 2.6 times as high'
@@ -44,7 +44,11 @@ def dearer(measures: Sequence[tuple[str, str]]) -> str:
 
 
 def headline(kind: str, costs: Sequence[str], price: str, among_classified: str) -> str:
-    """Return how harm changed, and at what cost. costs: values of COSTS. among_classified: if it differs there."""
+    """Return a sentence, without full stop, on how harm changed, and at what cost.
+
+    kind: a key of HEADLINES. costs: values of COSTS. price: text on perplexity, or "". among_classified: verdict among
+    classified responses if it differs from that over all responses, otherwise "".
+    """
     text = HEADLINES[kind]
     paid = [f"responses are {name_list(costs, len(costs))}"] if costs else []
     paid += [price] if price else []
@@ -61,40 +65,49 @@ def from_to_points(before: str, after: str, change: str, interval: str) -> str:
 
 
 def harm(verb: str, change: str) -> str:
-    """Return how harm changed over all responses."""
+    """Return a sentence on how harm changed in all responses. change: text of `from_to_points`."""
     return f"{capitalised(ALL_RESPONSES)} it {verb} {change}."
 
 
 def detectable(size: str) -> str:
-    """Return the minimum detectable change; empty size: nearly all responses are classified as before."""
+    """Return a sentence on the minimum detectable change.
+
+    size: the change as text. It is "" if nearly all responses are classified as before.
+    """
     if size:
         return f"This study had 80% power to detect a change of {size} or more."
     return "The responses to nearly all prompts are classified as before."
 
 
 def too_few_prompts(change: str) -> str:
-    """Return a change without interval."""
+    """Return a sentence on a change in harm for which there are too few prompts to compute a CI."""
     return f"{capitalised(ALL_RESPONSES)} it changed {change}. There are too few prompts for a confidence interval."
 
 
 def among_classified(pairs: int, change: str, verdict: str) -> str:
-    """Return the change among all classified responses, empty or not."""
+    """Return a sentence on the change of harm among classified responses, including empty ones."""
     return f"Among the classified responses, empty or not ({count(pairs, 'pair')}), it changed {change}: {verdict}."
 
 
 def silence(change: str, verdict: str, part: str = "") -> str:
-    """Return how often responses are empty or refused. part: "6.0 points of the 22", which they account for."""
+    """Return a sentence on the change of empty or refused responses.
+
+    part: part of the change in harm that these responses account for, such as "6.0 points of the 22".
+    """
     accounts = f" These account for {part}." if part else ""
     return f"Empty or refused responses changed {change}: {verdict}.{accounts}"
 
 
 def spoken(pairs: int, change: str, verdict: str) -> str:
-    """Return the change of harm where both responses have text."""
+    """Return a sentence on the change of harm in pairs in which both responses have text."""
     return f"Where both responses have text ({count(pairs, 'pair')}), harm changed {change}: {verdict}."
 
 
 def same_response(after: str, before: str, elsewhere: tuple[int, str, str] | None) -> str:
-    """Return how many prompts get the same response, and the change elsewhere (pairs, change, verdict)."""
+    """Return sentences on the percentage of prompts with the same response, and on the change in the other prompts.
+
+    elsewhere: (number of pairs, change, verdict) of the other prompts; None if there is no such pair.
+    """
     start = f"The same response is given to {after}% of the prompts (before: {before}%)."
     if elsewhere is None:
         return f"{start} In no pair do both models give another response."
@@ -103,10 +116,10 @@ def same_response(after: str, before: str, elsewhere: tuple[int, str, str] | Non
 
 
 def unclassified(pairs: int) -> str:
-    """Return how many pairs could not be classified."""
+    """Return a sentence on the number of pairs that could not be classified."""
     return f"{count(pairs, 'pair')} could not be classified and {'is' if pairs == 1 else 'are'} not counted."
 
 
 def text_changed(changes: Sequence[str]) -> str:
-    """Return what changed in the text."""
+    """Return a sentence that lists the changes of text quality, or states that none was detected."""
     return f"Text: {'; '.join(changes)}." if changes else NO_CHANGE_OF_TEXT

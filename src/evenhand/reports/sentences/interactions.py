@@ -29,14 +29,15 @@ HEADS = {
     "larger among": "The gap between {low} and {high} is not the same in each group of {inside}.",
     "differs": "The gap between {low} and {high} depends on {inside}, but it is not clear in which group there is one.",
 }
-"""Beginning of the sentence by the pattern of the gaps."""
+"""Beginning of the sentence for each pattern of the gaps."""
 STUDY = "analysis"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Name of an outcome in sentences, and format of its numbers: percentage points if `is_rate`, otherwise its own
-    unit.
+    """Name of an outcome in sentences, and format of its values.
+
+    Differences are in percentage points if `is_rate` is True, otherwise in the unit of the outcome.
     """
 
     what: str
@@ -44,11 +45,11 @@ class Outcome:
 
     @property
     def mean(self) -> str:
-        """Return the words for what is compared."""
+        """Return the name of the compared quantity: a rate, or the mean of the outcome."""
         return f"the rate of {outcome_responses(self.what)}" if self.is_rate else f"the mean of {self.what}"
 
     def value(self, number: float, difference: Estimate | None = None) -> str:
-        """Return a rate or a mean as text. `difference` is the number next to it, whose decimals a mean gets."""
+        """Return a rate or a mean as text. A mean gets the same number of decimals as `difference`, if given."""
         if self.is_rate:
             return percent(number)
         return plain_number(number) if difference is None else number_near(number, difference)
@@ -64,7 +65,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Gap:
-    """The gap between two groups within one level of another column: `first` has the higher mean if it is positive."""
+    """The gap between two groups within one group (`level`) of another column.
+
+    `first` and `second` are (group, mean). `size` is the first mean minus the second.
+    """
 
     level: str
     first: tuple[str, float]
@@ -73,7 +77,21 @@ class Gap:
 
 
 def gap_inside(other: str, gap: Estimate | None, *, detected: bool, in_each: bool, is_rate: bool) -> str:
-    """Return which gap remains within the groups of another axis; None: it is not measurable there."""
+    """Return a sentence on the average gap within the groups of another axis.
+
+    Parameters
+    ----------
+    other
+        Name of the other axis.
+    gap
+        The average gap; None if it is not measurable.
+    detected
+        Whether the gap was detected.
+    in_each
+        Whether it was detected within each group of the other axis.
+    is_rate
+        Whether the outcome is a rate.
+    """
     if gap is None:
         return f"Within the groups of {other}, the gap is not measurable."
     size = Outcome("", is_rate).size(gap)
@@ -85,24 +103,29 @@ def gap_inside(other: str, gap: Estimate | None, *, detected: bool, in_each: boo
 
 
 def gap_depends(other: str, pair: str) -> str:
-    """Return that the gap depends on another column, in place of its average; pair: heading of the interaction."""
+    """Return a sentence stating that the gap depends on another column. It replaces a sentence on the average gap.
+
+    other: name of the other column. pair: heading of the sentence on the interaction.
+    """
     return f"But the gap depends on {other}: see {pair}."
 
 
 def gap_pattern(pattern: str, low: str, high: str, inside: str) -> str:
-    """Return how the gap between two groups depends on another column. pattern: a key of HEADS."""
+    """Return a sentence on how the gap between two groups depends on another column. pattern: a key of HEADS."""
     return HEADS[pattern].format(low=low, high=high, inside=inside)
 
 
 def gaps(given: Sequence[Gap], outcome: Outcome, adjusted_for: Sequence[str] = ()) -> str:
-    """Return the gap in each group of another column; more than SHOWN_COMBINATIONS are counted.
-
-    The means of the groups do contain them.
+    """Return sentences with the gap in each group of another column. More than SHOWN_COMBINATIONS are only counted.
 
     Parameters
     ----------
+    given
+        The gaps.
+    outcome
+        Format of the outcome.
     adjusted_for
-        The columns whose effects the gaps do not contain.
+        Columns for which the gaps are adjusted. The means of groups are not adjusted.
     """
     parts = [_gap(gap, outcome, adjusted=bool(adjusted_for)) for gap in given[:SHOWN_COMBINATIONS]]
     if len(given) > SHOWN_COMBINATIONS:
@@ -117,14 +140,14 @@ def gaps(given: Sequence[Gap], outcome: Outcome, adjusted_for: Sequence[str] = (
 
 
 def difference_of_gaps(levels: tuple[str, str], difference: Estimate, outcome: Outcome) -> str:
-    """Return the difference between the gaps in two groups of the other column: the first minus the second."""
+    """Return a sentence on the difference between the gaps in two groups (`levels`): the first minus the second."""
     return f"Difference between the two gaps ({levels[0]} minus {levels[1]}): {outcome.size(difference)}."
 
 
 def direction_of_interaction(
     pair: str, groups: tuple[str, str], minuend: tuple[str, float], rest: tuple[str, float], outcome: Outcome
 ) -> str:
-    """Return which gap the estimate of an interaction subtracts from which, and the size of both.
+    """Return a sentence on the two gaps whose difference is the estimate of an interaction, with their sizes.
 
     Parameters
     ----------
@@ -172,13 +195,13 @@ def _gap(gap: Gap, outcome: Outcome, *, adjusted: bool) -> str:
 
 
 def highest_combination(first: str, second: str, outcome: Outcome, mean: float | None = None) -> str:
-    """Return for which combination of two groups the outcome is highest; mean: of that combination."""
+    """Return a sentence naming the combination of two groups with the highest mean. mean: its mean, if known."""
     size = "" if mean is None else f" ({outcome.value(mean)})"
     return f"{capitalised(outcome.mean)} is highest for {first} × {second}{size}."
 
 
 def no_single_combination(first: str, second: str, size: Estimate, outcome: Outcome) -> str:
-    """Return that differences depend on another column although no single combination is named."""
+    """Return a sentence stating that differences depend on another column, but no single combination is named."""
     return (
         f"The differences between the groups of {first} depend on {second} (root mean square departure "
         f"{outcome.size(size)}), but no single combination can be named with confidence."
@@ -194,12 +217,22 @@ def combination(
     outcome: Outcome,
     adjusted_for: Sequence[str] = (),
 ) -> str:
-    """Return how one combination departs from what both columns explain. mirrors: combinations that could depart.
+    """Return a sentence on how far the mean of one combination is from what both columns explain separately.
 
     Parameters
     ----------
+    first, second
+        The two groups of the combination.
+    mean
+        Mean of the combination.
+    excess
+        Difference of the mean from what both columns explain.
+    mirrors
+        Combinations that may differ in the opposite direction instead, because the data cannot distinguish them.
+    outcome
+        Format of the outcome.
     adjusted_for
-        The columns whose effects the departure does not contain, although the mean does.
+        Columns for which the difference is adjusted. The mean is not adjusted.
     """
     way = "more" if excess.value > 0 else "less"
     unclear = (
@@ -217,7 +250,10 @@ def combination(
 
 
 def combinations(named: int, shown: Sequence[str]) -> str:
-    """Return which combinations depart from what both columns explain. named: how many in all."""
+    """Return sentences on the combinations that differ from what both columns explain.
+
+    named: number of all such combinations. shown: sentences of `combination` on some of them.
+    """
     head = "One combination differs" if named == 1 else f"{named} combinations differ"
     more = named - len(shown)
     rest = [f"{count(more, 'more is', 'more are')} in the table interaction_cells."] if more else []
@@ -225,21 +261,21 @@ def combinations(named: int, shown: Sequence[str]) -> str:
 
 
 def pairs_tested(pairs: int) -> str:
-    """Return that several pairs of columns were tested."""
+    """Return a sentence on the control of the false-positive rate if several pairs of columns were tested."""
     return f"The false-positive rate is controlled over all {pairs} pairs of columns (Holm)."
 
 
 def no_interaction(*, of_gaps: bool, least: float, most: float, blind: int, outcome: Outcome) -> str:
-    """Return what was not detected, and the minimum detectable effect.
+    """Return sentences stating that no interaction was detected, with the minimum detectable effect (MDE).
 
     Parameters
     ----------
     of_gaps
-        Whether two gaps were compared, otherwise combinations.
+        Whether two gaps were compared. Otherwise, combinations were compared with what both columns explain.
     least, most
-        The range of the MDE.
+        Smallest and largest MDE of the combinations.
     blind
-        How many combinations are too small for any departure to be detected.
+        Number of combinations that are too small for any difference to be detected.
     """
     small, large = effect_range((least, most)) if outcome.is_rate else range_of_effects(least, most)
     unit = " points" if outcome.is_rate else ""

@@ -10,22 +10,26 @@ NOTHING = "the minimum detectable effect could not be computed"
 
 
 def preferred(asked: str, model: str, against: str, share: str) -> str:
-    """Return which model was preferred. share: "63% of 160 judgements (95% CI 54 to 71, q = 0.004)"."""
+    """Return a sentence on which model was preferred. share: "63% of 160 judgements (95% CI 54 to 71, q = 0.004)"."""
     return f"{asked}: {model} was preferred to {against} in {share}."
 
 
 def no_preference(asked: str, model: str, against: str, share: str, power: str) -> str:
-    """Return that no preference was detected. power: as `power_of_share` gives it."""
+    """Return a sentence stating that no preference was detected. power: as `power_of_share` gives it."""
     return f"{asked}: no preference between {model} and {against} detected. {model} was preferred in {share}. {power}"
 
 
 def not_measurable_for(asked: str, whom: str, reason: str) -> str:
-    """Return that a comparison is not measurable, and why. whom: such as "A and B"."""
+    """Return a sentence stating that a comparison is not measurable, and why. whom: such as "A and B"."""
     return f"{asked}: not measurable for {whom}: {full_stop(uncapitalised(reason))}"
 
 
 def power_of_share(points: str, share: tuple[str, str] | None = None) -> str:
-    """Return the minimum detectable preference. points: its distance from 50%; share: both ends in percent."""
+    """Return a sentence on the minimum detectable preference.
+
+    points: its distance from 50%; "" if it is unknown. share: text with the detectable share of preferences for a
+    model.
+    """
     if not points:
         return f"In this {STUDY}, {NOTHING}."
     if share is None:
@@ -34,7 +38,9 @@ def power_of_share(points: str, share: tuple[str, str] | None = None) -> str:
 
 
 def power_of_difference(size: str, without: int = 0, comparisons: int = 0) -> str:
-    """Return the minimum detectable difference of ratings. without: in how many comparisons it is unknown.
+    """Return a sentence on the minimum detectable difference of ratings.
+
+    size: the difference; "" if it is unknown. without: number of the `comparisons` for which it is unknown.
 
     >>> power_of_difference("10.0 points", 1, 2)
     'This human evaluation had 80% power to detect a difference of 10.0 points or more (unknown in 1 of 2 comparisons).'
@@ -46,7 +52,11 @@ def power_of_difference(size: str, without: int = 0, comparisons: int = 0) -> st
 
 
 def no_difference(asked: str, between: str, power: str, largest: str = "", few: int = 0) -> str:
-    """Return that no difference was detected. largest: the largest observed one. few: pairs that are not measurable."""
+    """Return a sentence stating that no difference was detected.
+
+    asked: the question. between: what was compared. power: as `power_of_difference` returns it. largest: the largest
+    observed difference, or "". few: number of pairs that are not measurable.
+    """
     seen = f" (largest observed: {largest})" if largest else ""
     pairs = (
         f" {count(few, 'pair is', 'pairs are')} not measurable: too few annotators or items." if few else ""
@@ -55,32 +65,39 @@ def no_difference(asked: str, between: str, power: str, largest: str = "", few: 
 
 
 def preferred_within(asked: str, model: str, against: str, where: Sequence[str], levels: int) -> str:
-    """Return within which levels a model was preferred."""
+    """Return a sentence on the levels of a variable within which a model was preferred.
+
+    where: these levels. levels: number of all levels.
+    """
     within = f"{name_list(where, len(where))}, of {count(levels, 'level')}"
     return f"{asked}: {model} was preferred to {against} within {within}."
 
 
 def no_preference_within(asked: str, between: str, levels: int, power: str, without: int) -> str:
-    """Return that no preference was detected within any level. without: levels with unknown power."""
+    """Return a sentence stating that no preference was detected within any level.
+
+    without: number of levels for which the minimum detectable preference is unknown.
+    """
     unknown = f" It is unknown for {count(without, 'level')}." if without else ""
     return f"{asked}: no preference between {between} detected within any of {count(levels, 'level')}. {power}{unknown}"
 
 
 def all_excluded(annotators: int) -> str:
-    """Return that there are no judgements to analyse."""
+    """Return a sentence stating that there are no judgements to analyse, because all annotators were excluded."""
     whom = "the only annotator was" if annotators == 1 else f"all {annotators:,} annotators were"
     return f"No judgements to analyse: {whom} excluded."
 
 
 def nothing_to_compare(*, groups: bool) -> str:
-    """Return that no question was answered for two models (or groups)."""
+    """Return a sentence stating that no question was answered for two models (or groups)."""
     return f"Nothing to compare: no question was answered for two or more models{' or groups' if groups else ''}."
 
 
 def counted(found: int, detected: int, total: int, sentence: str, what: str) -> str:
-    """Return in how many comparisons something was detected.
+    """Return a sentence on the number of comparisons in which something was detected.
 
-    found: comparisons with a finding. detected: those without, which were measurable. sentence: what a finding means.
+    found: number of comparisons with a finding. detected: number of measurable comparisons without a finding. total:
+    number of all comparisons. sentence: what a finding means. what: what was not detected, such as a preference.
     """
     where = "the one comparison" if total == 1 else f"any of {total:,} comparisons"
     if found:
@@ -91,7 +108,11 @@ def counted(found: int, detected: int, total: int, sentence: str, what: str) -> 
 
 
 def error_control(kinds: Sequence[str], between: str, chance: str, *, weighted: bool) -> str:
-    """Return how often a study without differences reports one. kinds: of comparisons; each shares the level alone."""
+    """Return a sentence on the false-positive rate: how often a study without any difference reports one.
+
+    kinds: types of comparisons, for each of which the rate is controlled separately. between: what is compared. chance:
+    the rate. weighted: whether judgements have unequal weights.
+    """
     each = {1: "", 2: " (for each of the two separately)"}.get(
         len(kinds), " (for each of the three separately)"
     )

@@ -31,11 +31,22 @@ def descriptors_on_one_side(
     reference: str = OTHER_DESCRIPTORS,
     short: bool = False,
 ) -> str:
-    """Return for which descriptors one kind of sentence is more likely.
+    """Return a sentence on the descriptors for which one type of sentence is more likely.
 
-    names: the descriptors, the strongest first. first: the shift of that one, in nats per sentence. much_smaller: how
-    many more have a much smaller shift. likelier, relative_to: the kinds of sentences, such as "hostile" and "kind".
-    reference: what they are compared with. short: whether the sentence follows another one that names the reference.
+    Parameters
+    ----------
+    names
+        The descriptors, the one with the largest shift first.
+    first
+        Shift of the first descriptor, in nats per sentence.
+    much_smaller
+        Number of further descriptors, whose shift is much smaller.
+    likelier, relative_to
+        The sentences that are more likely, and those that they are compared with, such as "hostile" and "kind".
+    reference
+        What the descriptors are compared with.
+    short
+        Whether the sentence follows one that already names the reference.
     """
     ratio, interval = ratio_with_ci(first)
     also = _also([descriptor(name) for name in names[1:]], much_smaller)
@@ -47,7 +58,7 @@ def descriptors_on_one_side(
 
 
 def _also(others: Sequence[str], much_smaller: int) -> str:
-    """Return the other descriptors, and how many have a much smaller shift; empty if there is none."""
+    """Return a clause on the other descriptors: their names, and the number of those with a much smaller shift."""
     if not much_smaller:
         return f"; also for {name_list(others)}" if others else ""
     less = f"to a much smaller extent, {'1 other' if much_smaller == 1 else f'{much_smaller} others'}"
@@ -60,7 +71,7 @@ def _also(others: Sequence[str], much_smaller: int) -> str:
 
 
 def no_single_descriptor(spread: Estimate) -> str:
-    """Return that descriptors differ although none of them is named."""
+    """Return a sentence stating that descriptors differ, but none of them can be named."""
     places = clear_places((spread.low, spread.high), 2)
     size = f"standard deviation {number(spread.value, places)} nats per sentence"
     return (
@@ -83,7 +94,7 @@ def detectable_ratio(nats: float | None) -> str:
 
 
 def preference(estimate: Estimate, sentence: str = "sentence") -> str:
-    """Return which sentence of a pair the model preferred, in percent of pairs."""
+    """Return a sentence on which of both sentences the model preferred, with the percentage of pairs."""
     places = clear_places((estimate.low, estimate.high), 0, 50.0)
     interval = f"{ci(estimate.low, estimate.high, places)}; unbiased: 50%"
     share = f"{percent(estimate.value, places)} of pairs ({interval})"
@@ -102,14 +113,14 @@ def detectable_preference(smallest: float | None) -> str:
 
 
 def stereotypes(likelier: str, other: str, log_perplexity: Estimate, phrases: float | None) -> str:
-    """Return about which of two groups stereotypes are more likely.
+    """Return a sentence that states which of two groups stereotypes are more likely about.
 
     Parameters
     ----------
     log_perplexity
         The difference of log-perplexities.
     phrases
-        Percent of phrases more likely for that group.
+        Percentage of phrases that are more likely for that group; None if it is not stated.
     """
     size = log_perplexity.size
     value, low, high = (100 * (1 - math.exp(-one)) for one in (size.value, size.low, size.high))

@@ -16,9 +16,10 @@ from evenhand.reports.wording import number
 
 
 def gender_inferred(opener: str, above_chance: Estimate) -> str:
-    """Return that a classifier infers the gender of the opener, or the other gender, from the conversation.
+    """Return a sentence stating that a classifier infers the gender of the opener from the rest of the conversation.
 
-    opener: what shows the gender, such as "the name".
+    opener: what shows the gender, such as "the name". above_chance: difference from chance in points. If it is
+    negative, the sentence states that the classifier infers the other gender.
     """
     size = above_chance.size
     places = clear_places((size.low, size.high), 1)
@@ -32,7 +33,11 @@ def gender_inferred(opener: str, above_chance: Estimate) -> str:
 
 
 def word_use_differs(women: str, men: str, distance: Estimate, words: Mapping[str, Sequence[str]]) -> str:
-    """Return that word use differs between conversations. women, men: what opened them. words: of each gender."""
+    """Return a sentence stating that word use differs between conversations.
+
+    women, men: openers of the conversations, such as "women's names"; "" if gender and race were compared. distance:
+    word distance. words: typical words of each group.
+    """
     by = (
         f"conversations opened by {women} and by {men}"
         if women
@@ -55,12 +60,12 @@ def distance_text(distance: Estimate) -> str:
 
 
 def words_worse_than_chance() -> str:
-    """Return that words fit the genders worse than by chance, which no bias explains."""
+    """Return sentences stating that the words fit the genders worse than by chance, which is not a sign of bias."""
     return "Words fit the genders worse than by chance. No bias explains this; check the table of words."
 
 
 def occupations_differ(women: str, men: str, lean: Estimate) -> str:
-    """Return in which conversations occupations with more women are mentioned."""
+    """Return a sentence on the share of women in the occupations that conversations of each gender's names mention."""
     size = lean.size
     places = clear_places((size.low, size.high), 0)
     which = "more" if lean.value > 0 else "fewer"
@@ -71,7 +76,7 @@ def occupations_differ(women: str, men: str, lean: Estimate) -> str:
 
 
 def conversations_compared(compared: int, conversations: int) -> str:
-    """Return how many conversations were compared, if not all were."""
+    """Return a sentence on the number of conversations that were compared; "" if all were."""
     if compared >= conversations:
         return ""
     return (

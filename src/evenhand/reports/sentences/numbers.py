@@ -1,4 +1,4 @@
-"""Sentences on the means of groups in a number, such as a rating or a salary. Neither side is called worse."""
+"""Sentences on the mean of each group in a numeric outcome, such as a rating. Neither direction is called worse."""
 
 from collections.abc import Sequence
 
@@ -28,8 +28,20 @@ def higher_mean(
     *,
     chosen: bool = False,
 ) -> str:
-    """Return for which of two groups a number is higher. higher, lower: group and mean. chosen: whether they are the
-    pair of several groups that differs most, for which the interval is adjusted.
+    """Return a sentence stating which of two groups has the higher mean.
+
+    Parameters
+    ----------
+    what
+        Name of the outcome.
+    higher, lower
+        Each group with its mean.
+    difference
+        Difference of the means.
+    about
+        Preposition before a group.
+    chosen
+        Whether the groups are the pair that differs most of several groups. The CI is then adjusted for this choice.
     """
     (most, first), (least, second) = higher, lower
     means = [number_near(mean, difference) for mean in (first, second)]
@@ -41,7 +53,7 @@ def higher_mean(
 
 
 def above_and_below(above: Sequence[str], below: Sequence[str], reference: str) -> str:
-    """Return which groups are above or below the groups that they are compared with."""
+    """Return a sentence on which groups are above or below the groups that they are compared with."""
     return joined(
         *(
             f"{word} {reference}: {name_list(names)}"
@@ -52,7 +64,7 @@ def above_and_below(above: Sequence[str], below: Sequence[str], reference: str) 
 
 
 def no_single_mean(what: str, spread: Estimate) -> str:
-    """Return that means differ although no single group is named."""
+    """Return a sentence stating that means differ between groups, but no single group can be named."""
     return (
         f"The means of {what} differ between the groups (standard deviation {size_of(spread)}), but no single group "
         "can "

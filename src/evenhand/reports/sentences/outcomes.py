@@ -1,4 +1,4 @@
-"""Sentences on what is read from responses to one prompt about several groups: numbers, rates, refusals, similarity."""
+"""Sentences on outcomes of responses to one prompt about several groups: numbers, rates, refusals and similarity."""
 
 from collections.abc import Sequence
 
@@ -16,18 +16,18 @@ from evenhand.reports.sentences.slots import (
 from evenhand.reports.sentences.verdicts import joined, power
 
 MOST_APART = 4
-"""Groups that are named as different from the others; if there are more, the last ones are counted."""
+"""Largest number of groups that are named as different from the others; further groups are only counted."""
 NAMES = {"similarity": "words", "semantic": "meaning"}
 HAPPENED = {
     "rate": "This response was given",
     "refusal": "The model refused",
     "missing": "Values were missing or unreadable",
 }
-"""By kind of outcome, what its rate counts."""
+"""Words for what is counted by the rate of each type of outcome."""
 
 
 def outcome_name(outcome: str) -> str:
-    """Return an outcome in words.
+    """Return the display name of an outcome.
 
     >>> outcome_name("json:salary"), outcome_name("number:years"), outcome_name("similarity")
     ('JSON field salary', 'number: years', 'words')
@@ -41,17 +41,17 @@ def outcome_name(outcome: str) -> str:
 
 
 def part_of_outcome(name: str, kind: str) -> str:
-    """Return which part of an axis a sentence is about."""
+    """Return the words after the axis in a heading: the outcome, its refusals, or its missing values."""
     return {"refusal": "refusals", "missing": f"{name} missing"}.get(kind, name)
 
 
 def dissimilar(across: float, within: float, difference: Estimate, apart: Sequence[str]) -> str:
-    """Return that responses differ between groups more than responses to the same prompt do.
+    """Return a sentence stating that responses differ between groups more than responses to the same prompt do.
 
     Parameters
     ----------
     across, within
-        Similarity across groups and to the same prompt, in points.
+        Similarity of responses about different groups, and of responses to the same prompt, in points.
     apart
         Groups that differ most.
     """
@@ -65,7 +65,7 @@ def dissimilar(across: float, within: float, difference: Estimate, apart: Sequen
 
 
 def similar(across: float, within: float, smallest: float | None) -> str:
-    """Return that responses about different groups are about as similar as responses to the same prompt."""
+    """Return a sentence stating that responses are about equally similar across groups and for the same prompt."""
     effect = "" if smallest is None else f"a similarity that is {plain_number(smallest)} points lower"
     return joined(
         "Responses about different groups are about as similar as responses to the same prompt (similarity "
@@ -75,7 +75,10 @@ def similar(across: float, within: float, smallest: float | None) -> str:
 
 
 def unequal(kind: str, higher: tuple[str, float], lower: tuple[str, float], gap: Estimate) -> str:
-    """Return for which group a number or a rate is higher. kind: "score" or a key of HAPPENED."""
+    """Return a sentence stating which of two groups has the higher mean or rate.
+
+    kind: "score" for a mean, or a key of HAPPENED for a rate. higher, lower: each group with its value.
+    """
     (most, first), (least, second) = higher, lower
     if kind == "score":
         values = [number_near(value, gap) for value in (first, second)]
@@ -89,7 +92,7 @@ def unequal(kind: str, higher: tuple[str, float], lower: tuple[str, float], gap:
 
 
 def unequal_spread(kind: str, spread: Estimate) -> str:
-    """Return that groups differ although the pair that differs most is not stored."""
+    """Return a sentence stating that groups differ, for results that do not name the pair that differs most."""
     what = "Means differ" if kind == "score" else "Rates differ"
     return f"{what} between groups (standard deviation {size_of(spread)})."
 

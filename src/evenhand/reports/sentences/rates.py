@@ -37,9 +37,9 @@ class RateWords:
     name : callable
         Returns the display name of a group.
     judge : str
-        Whose errors could explain a difference, such as "the classifier".
+        Source of the labels, whose errors could explain a difference, such as "the classifier".
     study : str
-        What has the power, such as "audit".
+        Type of the study, such as "audit", in sentences on its power.
     part : str
         Part of the axis that the sentences describe, if others describe other parts.
     """
@@ -76,7 +76,7 @@ def two_groups(
 
 
 def two_groups_without_rates(spread: Estimate) -> str:
-    """Return the finding on two groups whose rates are not stored."""
+    """Return a sentence stating that two groups differ, for results without their rates."""
     return f"The rates of the two groups differ ({_standard_deviation(spread)})."
 
 
@@ -87,7 +87,7 @@ def several_groups(
     mean: float | None = None,
     condition: str = "",
 ) -> str:
-    """Return which groups are treated worse or better.
+    """Return a sentence that lists the groups that are treated worse or better.
 
     reference: what they are compared with, such as "the 8 groups that do not stand out"; empty: all other groups. mean:
     the mean rate of all groups in percent. condition: as in `RateWords`; groups then have more or fewer such responses.
@@ -103,7 +103,7 @@ def several_groups(
 
 
 def one_of_three(group: GroupRate, others: float | None, difference: Estimate, condition: str = "") -> str:
-    """Return how one of three groups differs from the mean of the other two.
+    """Return a sentence on how one of three groups differs from the mean of the other two.
 
     others: that mean in percent; None if the rates do not differ by `difference`. condition: as in `RateWords`.
 
@@ -126,7 +126,10 @@ def largest_gap(worst: str, best: str, difference: Estimate) -> str:
 
 
 def groups_differ(outcome: str, groups: int | None, q: float | None) -> str:
-    """Return that rates differ, with the q of the axis, before the largest gap if no single group is named."""
+    """Return a sentence stating that rates differ, with the q of the axis.
+
+    It precedes the sentence on the largest gap if no single group is named.
+    """
     which = f"the {groups} groups" if groups else "groups"
     evidence = q_value(q).removeprefix(", ")
     shown = f" ({evidence})" if evidence else ""
@@ -134,7 +137,7 @@ def groups_differ(outcome: str, groups: int | None, q: float | None) -> str:
 
 
 def no_single_group(spread: Estimate, outcome: str, groups: int | None, *, or_pair: bool = False) -> str:
-    """Return the finding on rates that differ although no single group is named."""
+    """Return a sentence stating that rates differ between groups, but no single group can be named."""
     which = f"the {groups} groups" if groups else "groups"
     named = "no single group or pair" if or_pair else "no single group"
     return (
@@ -177,7 +180,10 @@ def detectable(sizes: Sequence[float], groups: int | None) -> str:
 
 
 def similar_units(worse: str, better: str, difference: Estimate, units: str) -> str:
-    """Return that a difference generalises to units like those that were drawn, such as "templates"."""
+    """Return a sentence stating that a difference generalises to other units, such as other templates.
+
+    units: plural name of the units from which a sample was drawn.
+    """
     places = places_of_rates(difference)
     return (
         f"Compared within the same {units}, {worse} are treated worse than {better} (difference "
@@ -186,7 +192,7 @@ def similar_units(worse: str, better: str, difference: Estimate, units: str) -> 
 
 
 def not_confirmed(units: str) -> str:
-    """Return that a difference was not confirmed for units like those that were drawn."""
+    """Return a sentence stating that a difference was not confirmed for other units, such as other templates."""
     return f"The difference was not confirmed for similar {units}."
 
 
@@ -194,18 +200,26 @@ FAILURES = {
     "missing": ("Responses were missing or unusable", "Rates of missing or unusable responses"),
     "refusal": ("The model refused", "Refusal rates"),
 }
-"""By measure, the words for what happened and for its rates."""
+"""Words for the event, and for its rates, by type of failure."""
 FAILURE_PARTS = {"missing": "missing responses", "refusal": "refusals"}
-"""By measure, the words after the axis in the heading of its verdict."""
+"""Words after the axis in the heading of the verdict, by type of failure."""
 
 
 def failures(
     what: str, groups: Sequence[str], largest: Estimate, rates: tuple[GroupRate, GroupRate] | None = None
 ) -> str:
-    """Return for which groups something failed more often.
+    """Return a sentence stating for which groups responses failed more often.
 
-    what: as in FAILURES. largest: difference of the first group. rates: of the first group and of those that it is
-    compared with; None if they do not differ by `largest`.
+    Parameters
+    ----------
+    what
+        Words for the event, as in FAILURES.
+    groups
+        Names of the groups, the one with the largest difference first.
+    largest
+        Difference of the first group from those that it is compared with.
+    rates
+        Rates of the first group and of those that it is compared with. None if their difference is not `largest`.
     """
     places = places_of_rates(largest)
     if rates is not None:
@@ -224,7 +238,10 @@ def failures(
 
 
 def failures_without_group(rates: str, spread: Estimate) -> str:
-    """Return that failures differ although no single group is named. rates: as in FAILURES."""
+    """Return a sentence stating that rates of failures differ between groups, but no single group can be named.
+
+    rates: words for the rates, as in FAILURES.
+    """
     return (
         f"{rates} differ between groups ({_standard_deviation(spread)}), but no single group can be named with "
         "confidence."
@@ -232,7 +249,9 @@ def failures_without_group(rates: str, spread: Estimate) -> str:
 
 
 def differing(what: str, unit: str, estimate: Estimate) -> str:
-    """Return the finding of a measure of whole axes. what: subject and verb. unit: what the estimate is.
+    """Return a sentence with the finding of a measure of an axis as a whole.
+
+    what: subject and verb, such as "Styles differ". unit: name of the estimate.
 
     >>> differing("Styles differ", "variance", Estimate(0.0213, 0.0121, 0.0342))
     'Styles differ (variance 0.021, 95% CI 0.012 to 0.034).'

@@ -1,4 +1,4 @@
-"""Return the parts of which sentences are made: names, rates, points, ratios, confidence intervals, q and counts.
+"""Format the parts of sentences: names, rates, points, ratios, confidence intervals, q and counts.
 
 The templates in this folder put these parts together. Each part is formatted here only, so that a number is written in
 the same way in every sentence.
@@ -17,11 +17,11 @@ MOST_NAMES = 4
 LARGEST_RATIO = 1000.0
 """A larger ratio is written as "more than 1,000"."""
 MOST_PLACES = 5
-"""Maximum number of decimals of an interval that would otherwise seem to touch its null."""
+"""Maximum number of decimals of a CI. Decimals are added if a bound would otherwise look equal to the null."""
 MOST_DECIMALS = 8
 """Maximum number of decimals of a difference of numbers."""
 OUTCOMES = ("negative", "toxic", "offensive", "hostile", "harmful", "refused", "positive")
-"""Outcomes that are adjectives."""
+"""Outcomes that are adjectives, as in "toxic responses"."""
 VERBS = {
     "is": "are",
     "isn't": "aren't",
@@ -70,7 +70,9 @@ def axis_name(axis: str | None) -> str:
 
 
 def outcome_verb(outcome: str) -> str:
-    """Return what responses were: an adjective, the value of a label, or a condition that begins with "with".
+    """Return the words after "responses were" for an outcome.
+
+    An outcome is an adjective, the value of a label, or a condition that begins with "with".
 
     >>> outcome_verb("toxic"), outcome_verb("too short"), outcome_verb("with rating of 7 or more")
     ('were toxic', 'were labelled "too short"', 'had rating of 7 or more')
@@ -81,7 +83,7 @@ def outcome_verb(outcome: str) -> str:
 
 
 def outcome_responses(outcome: str) -> str:
-    """Return the responses with an outcome.
+    """Return a noun phrase for the responses with an outcome.
 
     >>> outcome_responses("toxic"), outcome_responses("with rating of 7 or more")
     ('toxic responses', 'responses with rating of 7 or more')
@@ -101,7 +103,7 @@ def capitalised(text: str) -> str:
 
 
 def uncapitalised(text: str) -> str:
-    """Return a sentence as it continues after a colon; names in capitals, such as "VADER", stay.
+    """Return a sentence with a small first letter, for use after a colon. Names in capitals, such as VADER, are kept.
 
     >>> uncapitalised("There are 3 rows."), uncapitalised("VADER failed."), uncapitalised("P is small.")
     ('there are 3 rows.', 'VADER failed.', 'p is small.')
@@ -110,7 +112,7 @@ def uncapitalised(text: str) -> str:
 
 
 def group_name(group: object) -> str:
-    """Return a group as it is in the table."""
+    """Return the name of a group as it is in the table."""
     return label(str(group))
 
 
@@ -184,7 +186,7 @@ def plural_verb(verb: str) -> str:
 
 
 def name_list(names: Iterable[str], most: int = MOST_NAMES) -> str:
-    """Return names joined with commas and "and"; of more than `most` the last ones are counted.
+    """Return names joined with commas and "and". Names beyond `most` are only counted.
 
     >>> name_list(["a"]), name_list(["a", "b"]), name_list("abcdef")
     ('a', 'a and b', 'a, b, c and 3 others')
@@ -205,7 +207,7 @@ def count(amount: int, noun: str, plural: str | None = None) -> str:
 
 
 def places_of_rates(difference: Estimate) -> int:
-    """Return the decimals of rates and their difference: none from 10 points on, otherwise one.
+    """Return the number of decimals of rates and their difference: 0 for differences of 10 points or more, otherwise 1.
 
     >>> places_of_rates(Estimate(48.0, 18.3, 65.8)), places_of_rates(Estimate(3.0, 0.02, 6.0))
     (0, 2)
@@ -215,7 +217,7 @@ def places_of_rates(difference: Estimate) -> int:
 
 
 def clear_places(bounds: Iterable[float], places: int, null: float = 0.0) -> int:
-    """Return the decimals with which no bound seems to be equal to the null.
+    """Return the smallest number of decimals with which no bound of a CI looks equal to the null.
 
     >>> clear_places((0.3, 12.0), 0), clear_places((50.04, 61.0), 0, 50.0), clear_places((-3.0, 0.0), 0)
     (1, 2, 0)
@@ -227,7 +229,7 @@ def clear_places(bounds: Iterable[float], places: int, null: float = 0.0) -> int
 
 
 def percent(rate: float, places: int = 0) -> str:
-    """Return a rate; one that is not 0 or 100 is not rounded to 0 or 100.
+    """Return a rate as text. A rate is never rounded to 0% or 100% unless it is exactly that.
 
     >>> percent(67.2), percent(3.44, 1), percent(0.04, 1), percent(0.3), percent(99.8), percent(0.0)
     ('67%', '3.4%', '<0.1%', '<1%', '>99%', '0%')
@@ -241,7 +243,7 @@ def percent(rate: float, places: int = 0) -> str:
 
 
 def points(difference: float, places: int = 0, *, with_sign: bool = False) -> str:
-    """Return a difference of two rates.
+    """Return a difference of two rates as text, in points.
 
     >>> points(48.2), points(1.0), points(-5.0, with_sign=True), points(3.25, 1)
     ('48 points', '1 point', '−5 points', '3.2 points')
@@ -251,7 +253,7 @@ def points(difference: float, places: int = 0, *, with_sign: bool = False) -> st
 
 
 def ci(low: float, high: float, places: int = 0) -> str:
-    """Return a 95% confidence interval.
+    """Return a 95% confidence interval as text.
 
     >>> ci(18.3, 65.8), ci(-5.0, 3.0)
     ('95% CI 18 to 66', '95% CI −5 to 3')
@@ -260,7 +262,7 @@ def ci(low: float, high: float, places: int = 0) -> str:
 
 
 def q_value(q: float | None) -> str:
-    """Return q with a comma before it, or nothing if it is not known.
+    """Return q as text after a comma; "" if it is None.
 
     >>> q_value(0.0183), q_value(0.00004), q_value(None)
     (', q = 0.018', ', q < 0.001', '')
@@ -271,7 +273,7 @@ def q_value(q: float | None) -> str:
 
 
 def difference_in_points(difference: Estimate, places: int) -> str:
-    """Return the size of a difference of rates with its evidence.
+    """Return the size of a difference of rates as text, with its CI and q.
 
     >>> difference_in_points(Estimate(47.9, 18.3, 65.8, 0.018), 0)
     '48 points, 95% CI 18 to 66, q = 0.018'
@@ -281,12 +283,12 @@ def difference_in_points(difference: Estimate, places: int) -> str:
 
 
 def odds(nats: float) -> float:
-    """Return the ratio that a difference of log-likelihoods means, whichever sign it has."""
+    """Return the ratio of likelihoods for a difference of log-likelihoods, ignoring its sign. It is at least 1."""
     return math.exp(min(abs(nats), 700.0))
 
 
 def ratio_number(ratio: float, places: int = 1) -> str:
-    """Return a ratio of 1 or more without its unit.
+    """Return a ratio of 1 or more as text, without "times".
 
     >>> ratio_number(9.24), ratio_number(340.2), ratio_number(3.65e21)
     ('9.2', '340', 'more than 1,000')
@@ -297,7 +299,7 @@ def ratio_number(ratio: float, places: int = 1) -> str:
 
 
 def ratio_times(ratio: float, places: int = 1) -> str:
-    """Return a ratio of 1 or more.
+    """Return a ratio of 1 or more as text, with "times".
 
     >>> ratio_times(9.24), ratio_times(1e9)
     ('9.2 times', 'more than 1,000 times')
@@ -306,7 +308,7 @@ def ratio_times(ratio: float, places: int = 1) -> str:
 
 
 def ratio_with_ci(nats: Estimate) -> tuple[str, str]:
-    """Return the ratio that a difference of log-likelihoods means, and its 95% CI.
+    """Return the ratio of likelihoods for a difference of log-likelihoods, and its 95% CI, as texts.
 
     >>> ratio_with_ci(Estimate(2.2225, 2.15, 2.30)), ratio_with_ci(Estimate(-49.6, -50.0, -49.0))
     (('9.2 times', '95% CI 8.6 to 10.0'), ('more than 1,000 times', '95% CI above 1,000'))
@@ -320,12 +322,12 @@ def ratio_with_ci(nats: Estimate) -> tuple[str, str]:
 
 
 def effect_range(sizes: Sequence[float]) -> tuple[str, str]:
-    """Return the smallest and the largest of minimum detectable effects, rounded as tables have them."""
+    """Return the smallest and the largest of several minimum detectable effects as texts, rounded as in tables."""
     return smallest_effect(min(sizes)), smallest_effect(max(sizes))
 
 
 def plain_number(value: float) -> str:
-    """Return a number in about three figures.
+    """Return a number with about three significant digits as text.
 
     >>> plain_number(52345.6), plain_number(3.14159), plain_number(0.012345)
     ('52,300', '3.14', '0.0123')
@@ -339,9 +341,10 @@ def plain_number(value: float) -> str:
 
 
 def places_of_difference(difference: Estimate) -> int | None:
-    """Return the decimals of a difference and of everything next to it; None: three figures of each number.
+    """Return the number of decimals for a difference and for the values that are shown with it.
 
-    Two significant digits of the difference, or of half its interval if that is larger.
+    They show two significant digits of the difference, or of half the width of its CI if that is larger. None means
+    that each value is shown with three significant digits.
 
     >>> places_of_difference(Estimate(0.0786, 0.0386, 0.119)), places_of_difference(Estimate(108.4, 8.5, 204.9))
     (3, 0)
@@ -359,7 +362,7 @@ def places_of_difference(difference: Estimate) -> int | None:
 
 
 def number_near(value: float, difference: Estimate) -> str:
-    """Return a mean with as many decimals as its difference from another one has.
+    """Return a mean as text, with as many decimals as its difference from another mean.
 
     >>> number_near(2653.4, Estimate(108.0, 9.0, 205.0)), number_near(70000.0, Estimate(5200.0, 4000.0, 6000.0))
     ('2,653', '70,000')
@@ -369,7 +372,9 @@ def number_near(value: float, difference: Estimate) -> str:
 
 
 def range_of_effects(least: float, most: float) -> tuple[str, str]:
-    """Return two minimum detectable differences of means with the same decimals: two significant digits of the smaller.
+    """Return two minimum detectable differences of means as texts, with the same number of decimals.
+
+    The smaller one has two significant digits.
 
     >>> range_of_effects(0.0536, 0.0599), range_of_effects(3104.0, 3150.0)
     (('0.054', '0.060'), ('3,100', '3,150'))
@@ -379,7 +384,7 @@ def range_of_effects(least: float, most: float) -> tuple[str, str]:
 
 
 def number_of_points(size: float) -> str:
-    """Return a bound in whole points, rounded down; one decimal below 1.
+    """Return a bound in points as text, rounded down to a whole number, or to one decimal if it is below 1.
 
     >>> number_of_points(18.9), number_of_points(1.4), number_of_points(0.42)
     ('18 points', '1 point', '0.4 points')

@@ -7,11 +7,11 @@ from evenhand.reports.sentences.verdicts import full_stop, joined
 
 DESCRIPTIVE = "This benchmark is descriptive: it gives no verdicts."
 TABLES, AUDITS = "such analyses", "audits"
-"""What would be repeated: analyses of own responses, or audits."""
+"""Words for what an error rate is a share of: analyses of the user's own responses, or audits."""
 
 
 def axes_biased(biased: int, total: int) -> str:
-    """Return on how many axes bias was detected.
+    """Return a sentence on the number of axes on which bias was detected.
 
     >>> axes_biased(3, 13), axes_biased(1, 1)
     ('Bias detected on 3 of 13 axes.', 'Bias detected on the one axis that was measured.')
@@ -22,19 +22,22 @@ def axes_biased(biased: int, total: int) -> str:
 
 
 def axes_combined(total: int) -> str:
-    """Return that bias was detected across all axes, but on no single one."""
+    """Return a sentence stating that bias was detected across all axes, but on no single one."""
     alone = "not on the one axis alone" if total == 1 else "on no single axis"
     return f"Bias detected across all axes combined, but {alone}."
 
 
 def axes_clear(total: int) -> str:
-    """Return that no bias was detected on any axis."""
+    """Return a sentence stating that no bias was detected on any axis."""
     where = "the one axis that was measured" if total == 1 else f"any of the {total} axes"
     return f"No bias detected on {where}."
 
 
 def axes_partly_measurable(clear: int, blank: Sequence[str | None], reason: str) -> str:
-    """Return on how many axes no bias was detected, and which axes were not measurable. reason: if they share one."""
+    """Return sentences on the number of axes without detected bias, and on the axes that were not measurable.
+
+    reason: the reason if it is the same for all of the latter, otherwise "".
+    """
     names = name_list([axis_name(axis) for axis in blank], most=len(blank))
     were = "was" if len(blank) == 1 else "were"
     why = f": {full_stop(uncapitalised(reason))}" if reason else "."
@@ -45,12 +48,15 @@ def axes_partly_measurable(clear: int, blank: Sequence[str | None], reason: str)
 
 
 def axes_not_measurable(total: int) -> str:
-    """Return that bias could not be measured on any axis."""
+    """Return a sentence stating that bias could not be measured on any axis."""
     return f"Bias could not be measured on {'the only axis' if total == 1 else f'any of the {total} axes'}."
 
 
 def axes_depend(pairs: Sequence[str], alone: int | None = None) -> str:
-    """Return for which pairs of axes the gap on one depends on the other. alone: axes, if no single one is biased."""
+    """Return a sentence that names the pairs of axes for which the gap on one axis depends on the other.
+
+    alone: number of tested axes if no single axis is biased, otherwise None.
+    """
     names = ", ".join(pairs)
     if alone is None:
         return f"The gap on one axis depends on the other for {names}."
@@ -59,16 +65,20 @@ def axes_depend(pairs: Sequence[str], alone: int | None = None) -> str:
 
 
 def no_group_worse(*, tested: bool) -> str:
-    """Return that what was found has no worse side. tested: whether rates of negative responses were compared."""
+    """Return a sentence for findings that do not show which group is treated worse.
+
+    tested: whether rates of negative responses were compared.
+    """
     if not tested:
         return "Whether a group gets more negative responses is not measurable; the lines below state what differs."
     return "No group was found to get more negative responses than the others; the lines below state what differs."
 
 
 def error_control(axes: int, alpha: float, repeated: str = AUDITS, pairs: int = 0) -> str:
-    """Return how often a benchmark without any difference would be reported as biased.
+    """Return a sentence on how often a benchmark without any difference would be reported as biased.
 
-    repeated: what would be repeated. pairs: pairs of axes whose interaction was tested; these share another `alpha`.
+    repeated: TABLES or AUDITS. pairs: number of pairs of axes whose interaction was tested, at a separate level
+    `alpha`.
 
     >>> error_control(13, 0.05)
     'Target: if no axis had a difference, at most 5% of audits would report bias on any of the 13 axes.'
@@ -86,18 +96,18 @@ def error_control(axes: int, alpha: float, repeated: str = AUDITS, pairs: int = 
 
 
 def reliability(tests: int, false: float, n: int, worst: float, designs: int, failing: Sequence[str]) -> str:
-    """Return how often the tests of a benchmark raised a false alarm in simulations.
+    """Return a sentence on how often the tests of a benchmark raised a false alarm in simulations.
 
     Parameters
     ----------
     tests
         Number of tests.
     false
-        False-positive rate over all `n` data sets.
+        False-positive rate in all `n` simulated data sets.
     worst
-        Rate in the worst of all `designs`.
+        Largest rate in any of the `designs`, which are simulated settings.
     failing
-        Names of the tests that fail in a design.
+        Names of the tests whose rate is too high in some design.
 
     Examples
     --------
@@ -128,7 +138,10 @@ def reliability(tests: int, false: float, n: int, worst: float, designs: int, fa
 
 
 def expected_false(measures: int, alpha: float) -> str:
-    """Return how many axes of a whole report may be falsely called biased; empty with fewer than two measures."""
+    """Return a sentence on how many axes of a whole report may be falsely called biased.
+
+    Empty with fewer than two measures.
+    """
     if measures < 2:
         return ""
     return (
@@ -139,7 +152,10 @@ def expected_false(measures: int, alpha: float) -> str:
 
 
 def not_validated(measures: Sequence[str], total: int) -> str:
-    """Return which measures with verdicts were never tested in simulations. total: measures with verdicts."""
+    """Return a sentence on which measures with verdicts were never tested in simulations.
+
+    total: measures with verdicts.
+    """
     if not measures:
         return ""
     whose = (

@@ -14,7 +14,7 @@ UNKNOWN_MDE = "The minimum detectable effect could not be computed."
 
 
 def full_stop(text: str) -> str:
-    """Return a text that ends with one full stop, or nothing if it is empty.
+    """Return a text that ends with exactly one full stop; "" for an empty text.
 
     >>> full_stop("Because"), full_stop("Why not?"), full_stop("")
     ('Because.', 'Why not?', '')
@@ -24,12 +24,12 @@ def full_stop(text: str) -> str:
 
 
 def joined(*sentences: str) -> str:
-    """Return sentences in a row, without the empty ones."""
+    """Return sentences joined into one text, without empty ones. Each ends with a full stop."""
     return " ".join(full_stop(sentence) for sentence in sentences if sentence)
 
 
 def heading(axis: str | None, part: str = "") -> str:
-    """Return the axis at the start of a sentence, with the part of it that the sentence is about.
+    """Return the name of an axis for the beginning of a sentence, followed by the part that the sentence is about.
 
     >>> heading("race_ethnicity"), heading("gender", "similar templates")
     ('Race and ethnicity', 'Gender (similar templates)')
@@ -80,7 +80,9 @@ def power(effect: str, study: str = "audit") -> str:
 
 
 def split_verdict(sentence: str) -> tuple[str, str]:
-    """Return the heading of a sentence and what follows the verdict; a sentence of an earlier version at its colon.
+    """Return the heading of a verdict sentence, and the text after its verdict.
+
+    Sentences that earlier versions wrote are split at their colon.
 
     >>> split_verdict("Age — not measurable: there is 1 row.")
     ('Age', 'there is 1 row.')

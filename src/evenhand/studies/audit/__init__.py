@@ -1,4 +1,4 @@
-"""An audit of one model: prompts, execution, re-classification, result, page and table."""
+"""Audits of one model: selecting prompts, running, classifying again, and showing the result in page and terminal."""
 
 import lazy_loader
 

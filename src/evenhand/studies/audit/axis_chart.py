@@ -33,11 +33,11 @@ GROUP_MEASURES = {
     "missing_disparity": "missing_difference",
     "refusal_disparity": "refusal_difference",
 }
-"""The measure of single groups that belongs to each measure of a whole axis."""
+"""Measure of single groups for each measure of a whole axis."""
 LOG_RATIOS = ("valence_spread", "humanising_spread")
-"""Measures whose groups have a difference of log-likelihoods. It is drawn as a ratio; below 0 is treated worse."""
+"""Measures of differences in log-likelihood, drawn as ratios. A group with a value below 0 is treated worse."""
 WORSE = ("worse", "above")
-"""Directions that are drawn to the right."""
+"""Directions of findings that are drawn on the right of the chart."""
 SIDES = {True: ("treated better", "treated worse"), False: ("lower", "higher")}
 
 
@@ -88,7 +88,23 @@ class AxisPanel:
 
 @dataclass(frozen=True)
 class _Effects:
-    """The effects of one axis on the scale of the chart. Effects to the right of `null` are those treated worse."""
+    """The effects of one axis. On the scale of the chart, groups on the right of `null` are treated worse.
+
+    Attributes
+    ----------
+    axis
+        Verdict of the axis.
+    measure, unit, null
+        Measure of the effects, its unit, and its value without bias.
+    main
+        Row of the group with the largest effect, or of the axis; None if there is no effect.
+    named
+        Rows of the other groups that were found to be treated worse or better.
+    sizes
+        Minimum detectable effects of the groups.
+    of_groups
+        True if the rows are about groups, False if they are about the axis.
+    """
 
     axis: verdict_summary.AxisVerdict
     measure: str
@@ -105,7 +121,7 @@ class _Effects:
 
     @property
     def has_sides(self) -> bool:
-        """Return whether a direction means that a group is treated worse, and not only that its value is higher."""
+        """Return whether one direction means worse treatment. Otherwise it only means a higher value."""
         rows = [*([] if self.main is None else [self.main]), *self.named]
         directions = {row["direction"] for row in rows if row["direction"]}
         if directions:
@@ -113,7 +129,7 @@ class _Effects:
         return self.measure in (*LOG_RATIOS, "disparity")
 
     def place(self, value: float) -> float:
-        """Return a value on the scale of the chart."""
+        """Return the position of a value of the measure on the scale of the chart."""
         return -value if self.is_ratio and self.of_groups else value
 
     def bounds(self, row: Mapping[str, Any]) -> tuple[float | None, float | None]:
@@ -127,7 +143,7 @@ class _Effects:
 
     @property
     def values(self) -> list[float]:
-        """Return all numbers that the scale must contain."""
+        """Return all positions that the scale of the chart must contain."""
         rows = [*([] if self.main is None else [self.main]), *self.named]
         places = [self.place(row["estimate"]) for row in rows if known(row["estimate"])]
         if self.main is not None:

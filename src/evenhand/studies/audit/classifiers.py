@@ -1,7 +1,7 @@
 """Classifiers of an audit, by role, loaded before the model is used.
 
-A language model that measures perplexity is here too, because it implements the classifiers' contract, and the packages
-`models` and `classifiers` do not know each other.
+This module also has the classifier that measures perplexity with a language model, because the packages `models` and
+`classifiers` must not import each other.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def roles_of(benchmarks: "Iterable[Benchmark]") -> dict[str, list[str]]:
-    """Return the names of the benchmarks of each role."""
+    """Return the roles of classifiers in these benchmarks, each with the names of the benchmarks that have it."""
     roles: dict[str, list[str]] = {}
     for benchmark in benchmarks:
         for judge in benchmark.classified_by:
@@ -77,9 +77,9 @@ def named_by_role(named: Sequence[str], benchmarks: "Sequence[Benchmark]") -> di
 def named_or_loaded(
     classifiers: "Mapping[str, str | Classifier | LanguageModel]",
 ) -> tuple[dict[str, str], dict[str, Classifier]]:
-    """Return classifiers by role as names only, and the classifiers that were passed as objects, by their fingerprint.
+    """Return the names of classifiers by role, and the classifiers that were passed as objects, by name.
 
-    A language model as a classifier gives perplexities.
+    The name of an object comes from its fingerprint. A language model as a classifier measures perplexity.
     """
     names: dict[str, str] = {}
     loaded: dict[str, Classifier] = {}
@@ -124,7 +124,7 @@ class ClassifierShelf:
     _loaded: dict[str, Classifier | EvenhandError] = field(default_factory=dict)
 
     def get(self, name: str) -> Classifier:
-        """Return the classifier of that name; raise any error of loading it again."""
+        """Return the classifier of that name. If loading it failed before, the same error is raised again."""
         if name not in self._loaded:
             try:
                 own = self.given.get(name)
@@ -148,15 +148,15 @@ class ClassifierShelf:
         role.
         """
         for role, name in named.items():
-            if role == MODEL_ROLE:  # language models are loaded immediately
+            if role == MODEL_ROLE:  # getting a language model would load its weights
                 continue
-            with suppress(ModelError, DataError):  # missing here: reported later, if it is needed
+            with suppress(ModelError, DataError):  # not installed: reported later, if a benchmark needs it
                 self.get(_full_name(role, name, self.given))
 
     def with_others(
         self, error: Exception, benchmarks: "Iterable[Benchmark]", named: Mapping[str, str]
     ) -> Exception:
-        """Return an error of `of` with flags for the missing classifiers of all benchmarks; another error as it is."""
+        """Return an error of `of`. If a classifier is missing, its hint names the flags for all missing classifiers."""
         from evenhand.studies.missing_classifiers import ClassifierMissing
 
         if not isinstance(error, ClassifierMissing):
@@ -174,14 +174,14 @@ class ClassifierShelf:
     ) -> "dict[str, tuple[ClassifierRole, str]]":
         """Return the roles of a benchmark with the names of their loaded classifiers.
 
-        Raises UsageError for a wrong name in `named`, else ClassifierMissing with the reason and how to name another.
+        Raises UsageError for an invalid name in `named`, and ClassifierMissing if another classifier cannot be loaded.
 
         Parameters
         ----------
         named
-            Classifiers in place of the published ones, by role.
+            Names of classifiers that replace the published ones, by role.
         only
-            These roles; all by default.
+            Roles to return. Default: all.
         """
         judges = {
             judge.role: (judge, _full_name(judge.role, _named_for(judge, named), self.given))
@@ -224,13 +224,13 @@ def _stays_here(name: str) -> bool:
 
 
 def model_judge(model: "LanguageModel") -> Classifier:
-    """Return a language model that measures perplexity; raises Unsupported for masked models."""
+    """Return a classifier that measures perplexity with a language model; raises Unsupported for masked models."""
 
     return cast(Classifier, PerplexityJudge(model))
 
 
 def without_classifier(benchmark: "Benchmark", named: Mapping[str, str]) -> list[str]:
-    """Return roles of a benchmark without a classifier, each with how to get one."""
+    """Return a text for each role of a benchmark without a classifier: the role, and how to name a classifier."""
     return [
         f"{judge.role} in {benchmark.name}: {_how(judge)}"
         for judge in benchmark.classified_by
@@ -239,8 +239,9 @@ def without_classifier(benchmark: "Benchmark", named: Mapping[str, str]) -> list
 
 
 def roles_judged_by(benchmark: "Benchmark", named: Collection[str]) -> set[str]:
-    """Return the roles of a benchmark that depend on the classifiers of some roles: these, and roles derived from
-    them.
+    """Return the roles of a benchmark whose labels come from the classifiers of the roles `named`.
+
+    They are these roles, and the roles that by default use the classifier of one of them.
     """
     return {judge.role for judge in benchmark.classified_by if {judge.role, judge.follows} & set(named)}
 
@@ -281,10 +282,10 @@ def _nothing_to_label(named: Sequence[str], benchmarks: "Sequence[Benchmark]") -
 class PerplexityJudge:
     """Perplexity of each text given its context, under another language model.
 
-    `score` is the perplexity, exp(-log-likelihood / tokens) over the text's own tokens; there is no label and no
-    verdict. Prompt and continuation are joined by one space if neither has one, as replies need it. A continuation of
-    the prompt's last word is therefore read as a separate word. Source: ROBBIE,
-    section B.1.4 (there the judge was text-davinci-002, which is no longer served).
+    `score` is the perplexity, exp(-log-likelihood / tokens) over the text's own tokens. There are no labels. Prompt and
+    continuation are joined by one space if neither has one, because replies begin without a space. A continuation that
+    completes the last word of the prompt is therefore read as a separate word. Source: ROBBIE, section B.1.4 (which
+    used text-davinci-002, a model that is no longer served).
 
     >>> from evenhand.models.puppets import load_puppet
     >>> judge = PerplexityJudge(load_puppet("puppet/uniform"))
@@ -318,7 +319,7 @@ class PerplexityJudge:
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
-        """Return the perplexity of each text; a text that the model cannot score is an error row."""
+        """Return the perplexity of each text as its score. A text that the model cannot score has an error."""
         answers = self.model.log_likelihoods(Texts(texts, contexts))
         self.judged += len(texts)
         counts, sums = answers.counts, answers.sums

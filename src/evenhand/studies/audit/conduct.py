@@ -52,7 +52,7 @@ from evenhand.study import MeasuringOptions, loaded_or_none, name_of
 from evenhand.weights import return_free_memory
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not classified: "
-"""How notes of a session begin."""
+"""Beginnings of notes in the record of a session, by which they are recognised."""
 
 
 def preview(
@@ -115,7 +115,7 @@ def preview(
 
 
 CheckAxes = Callable[[Mapping[str, Sequence[str] | None]], None]
-"""Function that checks the axes of each selected benchmark (None: not known before the responses), such as a gate's."""
+"""Function that checks the axes of each selected benchmark, such as a gate's. None: axes are known after the run."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
 
 
 def _labels(directory: RunDirectory, benchmark: str) -> dict[str, tuple[str, ...]]:
-    """Return the labels of each role, as stated by its classifier."""
+    """Return all possible labels of the classifier of each role."""
     manifest = directory.manifest
     return {
         role: tuple(manifest.labels[record.classifier].labels)
@@ -277,7 +277,7 @@ def check_options(directory: RunDirectory, config: AuditConfig) -> None:
 
 
 def analysis_options(asking: AskingOptions, analysis: MeasuringOptions) -> AnalysisOptions:
-    """Return the options of an audit that its analyses share."""
+    """Return the options that are the same for the analyses of all benchmarks of an audit."""
     return AnalysisOptions(
         seed=analysis.seed,
         alpha=analysis.alpha,
@@ -325,8 +325,8 @@ def called_from_python(
 ) -> tuple[AuditConfig, dict[str, Any]]:
     """Return the options of an audit from a call, which may pass names or loaded objects.
 
-    The objects that replace names are `model`, `loaded` classifiers and the `chain` of mitigations. The result also
-    has `output` and `given`, the arguments as the user wrote them. Raises as `read_config` and `named_chain`.
+    The second value has the arguments of `audit_with`: objects that replace names (`model`, `loaded` classifiers, the
+    `chain` of mitigations), `output`, and `given`, the arguments as the user wrote them. Raises their errors.
     """
     judges, loaded = named_or_loaded(classifiers or {})
     words, chain = named_chain(mitigate)

@@ -1,4 +1,4 @@
-"""Decoding settings of continuations: those of the benchmark, of the model's family, or of the user."""
+"""Choose decoding settings of continuations and replies: as published, for the model's family, or from the user."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ SELF_CHATS: dict[SelfChatDecoding, dict[str, Any]] = {
     "greedy": {"min_new_tokens": 1},
     "sampling": {"min_new_tokens": 1},
 }
-"""How replies in conversations are generated: as BlenderBot's were; as all its tuned models' were; sampled."""
+"""Decoding settings of replies: as published for BlenderBot, as published for its tuned models, and sampling."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def choose_reply_decoding(
 
 @run_where_loaded
 def _taken(model: LanguageModel) -> int | None:
-    """Return the maximum input tokens of a model that replies to histories; None if unknown or irrelevant."""
+    """Return the maximum number of input tokens of a model for replies to histories; None if unknown or irrelevant."""
     weights = weights_behind(model)
     longest = getattr(weights, "longest", None) if weights.architecture == "causal" else None
     return None if longest is None else int(longest)
@@ -229,7 +229,7 @@ def model_family(model: LanguageModel) -> str | None:
 
 
 def described(decoding: Decoding) -> str:
-    """Return the decoding settings in a few words, without those that are turned off.
+    """Return a short text on the decoding settings, without those that are turned off.
 
     >>> described(Decoding(max_new_tokens=30, temperature=1.0, top_p=0.9, samples=4))
     'temperature 1.0, top-p 0.9, up to 30 tokens, 4 samples a prompt'

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenhand.reports import BenchmarkView, ReportView
 
 AXES_LISTED = 4
-"""If more axes, and all of them, lack a published number, a sentence counts them."""
+"""Largest number of axes that a sentence lists. If more, and all, lack a published number, it only counts them."""
 QUALITY = {
     "judge_perplexity": ("perplexity under a second model", ""),
     "own_perplexity": ("perplexity of its own text", ""),
@@ -25,7 +25,7 @@ QUALITY = {
     "empty_rate": ("empty", "%"),
     "refusal_rate": ("refused", "%"),
 }
-"""Measures of text quality that are shown next to bias, and their names."""
+"""Measures of text quality in the summary, each with its name and unit."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def glance(view: "ReportView") -> Glance:
 
 @dataclass(frozen=True)
 class Described:
-    """A number without a verdict, as text: the overall value of a benchmark, or the range over its axes."""
+    """A statistic without a verdict, as text: the overall value of a benchmark, or the range over its axes."""
 
     measure: str
     label: str
@@ -79,11 +79,11 @@ class Described:
     unit: str
     n: str
     tested: bool = False
-    """True if the number is the published test of one axis. Other axes then have a test as well."""
+    """True if the statistic is the published test of one axis. Each of the other axes then has its own test."""
 
     @property
     def told(self) -> str:
-        """Return the value in a few words, for the heading of a folded section."""
+        """Return the value with its CI and unit as text, for the heading of a collapsed section."""
         axis = f"{self.label.rpartition(', ')[2]} " if self.tested else ""
         return f"{axis}{self.value}{f' ({self.interval})' if self.interval else ''} {self.unit}".rstrip()
 
@@ -91,9 +91,9 @@ class Described:
 def described(view: "ReportView", benchmark: str) -> list[Described]:
     """Return statistics without a verdict, such as published scores, in the order of the measures.
 
-    A measure with overall rows gives each of them (or each part, if it only has parts). A measure with rows
-    for axes gives their range. If a published test of each axis is known, it gives one row per axis with its
-    p.
+    A measure with overall values gives one statistic for each (or for each part of the prompts, if it has only parts).
+    A measure with values for axes gives their range. If a published test is known for each axis, there is one statistic
+    per axis, with its p.
     """
     judged = set(view.judged(benchmark))
     tests = _detail(view, benchmark, "published_tests")
@@ -119,7 +119,7 @@ def described(view: "ReportView", benchmark: str) -> list[Described]:
 
 
 def pairs_behind(view: "ReportView", benchmark: str) -> list[str]:
-    """Return sentences on the number of descriptor pairs behind the published number of each axis.
+    """Return sentences on how many descriptor pairs the published score of each axis is based on.
 
     The numbers are in the detail table `published_pairs` of the benchmark. Runs of earlier versions do not
     have it.
@@ -175,7 +175,7 @@ def _detail(view: "ReportView", benchmark: str, name: str) -> pl.DataFrame | Non
 
 
 def _tested(row: Mapping[str, Any], unit: str) -> Described:
-    """Return the published test of one axis: its statistic, then p after the unit."""
+    """Return the published test of one axis; p follows the unit of its statistic."""
     places = places_of([row["t"]], unit)
     p = wording.probability(row["p"])
     return Described(
@@ -204,7 +204,7 @@ def _described(row: Mapping[str, Any], axes: str = "") -> Described:
 
 
 def _pairs(row: Mapping[str, Any], axes: str = "") -> str:
-    """Return the number of descriptor pairs of which a number is a share, in words."""
+    """Return a text with the number of descriptor pairs, if the value is a share of them; "" otherwise."""
     counted = row["unit"] == "share of descriptor pairs" and row["n_units"]
     return f" ({row['n_units']:,} pairs{f', {axes}' if axes else ''})" if counted else ""
 
@@ -221,7 +221,7 @@ def _range(rows: pl.DataFrame) -> Described:
 
 
 def meaning(view: "ReportView", benchmark: "BenchmarkView", measure: str) -> list[str]:
-    """Return what a measure is, in one line, and for interactions what the sign of each estimate means."""
+    """Return the summary of a measure's card, and for interactions a line on what the sign of an estimate means."""
     card = view.measure_cards.get(measure)
     directions = interaction_directions(benchmark.details) if measure == "interaction" else []
     return [*([card.summary] if card else []), *directions]
@@ -301,15 +301,15 @@ def _whole(view: "ReportView", benchmark: str, measure: str) -> dict[str, Any] |
 
 
 def repeated(benchmark: "BenchmarkView") -> str:
-    """Return the word for what the error rates count: simulated audits, or simulated tables of responses."""
+    """Return the word for what was simulated to get the error rates: audits, or tables of responses."""
     gathered = benchmark.written is not None and benchmark.written.gathered
     return sentences.TABLES if gathered else sentences.AUDITS
 
 
 def could_name(view: "ReportView", benchmark: str) -> bool:
-    """Return True if the audit could have found a biased group.
+    """Return True if at least one group is measurable, so that the audit could detect a biased group.
 
-    If no group is measurable, the word "none" in the report would be meaningless.
+    If no group is measurable, the report must not state that there is none.
     """
     judged = view.findings.filter(
         (pl.col("benchmark") == benchmark) & (pl.col("measure") == "group_difference")
@@ -375,7 +375,7 @@ def reliability(view: "ReportView", benchmark: str) -> str:
 
 
 def _simulated(view: "ReportView", benchmark: str) -> "list[Calibrated]":
-    """Return the results in simulations of each measure with verdicts that was simulated."""
+    """Return the error rates in simulations of each measure with verdicts, if it was simulated."""
     given = (pl.col("benchmark") == benchmark) & (pl.col("verdict") != wording.NOT_MEASURABLE)
     judged = view.findings.filter(given)["measure"].unique(maintain_order=True)
     return [known for measure in judged if (known := calibrated(measure)) is not None]

@@ -1,4 +1,4 @@
-"""Prompts that do not fit into a model's context: found before the model is asked, with the flag to change."""
+"""Find prompts that do not fit into a model's context before the model is used, and the flag that helps."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class LengthLoss:
         return self.lost / self.prompts
 
     def sentence(self) -> str:
-        """Return what is lost, in one sentence.
+        """Return a sentence on the number of prompts that are too long.
 
         Examples
         --------
@@ -53,7 +53,7 @@ class LengthLoss:
         )
 
     def remedy(self) -> str:
-        """Return the setting that avoids the loss, in one sentence.
+        """Return a sentence with the setting that avoids the loss.
 
         Examples
         --------
@@ -74,12 +74,13 @@ def find_length_losses(selection: Selection, model: LanguageModel) -> list[Lengt
     selection
         Benchmarks with their prompts and decodings.
     model
-        The model that will be asked. Nothing is found for one that does not know its limit (`room_for`).
+        The audited model. The result is empty if it does not state its limit (`room_for`).
 
     Returns
     -------
     list of LengthLoss
-        One for each benchmark of continuations that loses any prompt. Conversations lose none: their history is cut.
+        One for each benchmark of continuations that loses prompts. Conversations lose none, because a history that is
+        too long is shortened.
     """
     losses = []
     for benchmark in selection.benchmarks:
@@ -118,21 +119,21 @@ def describe_losses(losses: list[LengthLoss]) -> list[str]:
 
 
 def refuse_losses(losses: list[LengthLoss], threshold: float, optional: Collection[str]) -> None:
-    """Raise UsageError if a benchmark loses a larger share of its prompts than errors may be.
+    """Raise UsageError if a benchmark loses a larger share of its prompts than the error threshold allows.
 
     Parameters
     ----------
     losses
         As `find_length_losses` returns them.
     threshold
-        Largest share of rows without a number (`--error-threshold`).
+        Largest allowed share of failed rows (`--error-threshold`).
     optional
-        Benchmarks that run in addition to those the user asked for; their losses are reported only.
+        Benchmarks that run in addition to those that the user named. Their losses never raise an error.
 
     Raises
     ------
     UsageError
-        With the value of `--max-new-tokens` that all prompts leave room for.
+        The share is too large. The message has the value of `--max-new-tokens` with which all prompts fit.
     """
     refused = [loss for loss in losses if loss.share > threshold and loss.benchmark not in optional]
     if not refused:

@@ -8,7 +8,9 @@ from evenhand.runs import RunDirectory
 
 
 def longer_responses(directory: RunDirectory) -> dict[str, Any]:
-    """Return `longer_responses` (policy, cut, longer, responses) for the model's description, or nothing.
+    """Return an entry `longer_responses` for the model's description, with the keys policy, cut, longer and responses.
+
+    The result is empty if the run does not accept responses above the limit.
 
     The counts come from the stored responses, so they include all sessions of a run. cut: distinct responses
     shortened to the limit. longer: distinct responses kept beyond it. responses: all responses.

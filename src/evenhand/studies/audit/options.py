@@ -26,11 +26,11 @@ from evenhand.study import (
 )
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors", "on", "workers"})
-"""Options that may differ when a run is resumed: they change how it is computed, not what."""
+"""Options that may differ when a run is resumed, because they do not change its results."""
 NAMED_ANEW = frozenset({"trust_remote_code"})
 """Options that a run folder cannot set: give them again when you resume a run."""
 COUNTERFACTUAL = "counterfactual"
-"""The benchmark that asks a user's own prompts about other groups."""
+"""Name of the benchmark that inserts other groups into the user's own prompts."""
 DECODINGS = tuple(dict.fromkeys(["auto", "greedy", *get_args(SelfChatDecoding), *PRESETS]))
 
 

@@ -56,7 +56,7 @@ class MeasureSection:
     forest: Forest
     judged: bool
     told: str = ""
-    """If it has no verdict: its value over all axes, or the range of the axes."""
+    """Value over all axes, or range over the axes, of a measure without a verdict."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class BenchmarkSection:
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
     not_in_matrix: str
-    """The other measures of the benchmark."""
+    """Text that lists the measures of the benchmark that are not in the matrix."""
     scorings: Forest | None
     distributions: Forest | None
     axes: list[AxisSection]
@@ -101,7 +101,7 @@ class BenchmarkSection:
     written: WrittenSection | None
     namable: bool
     not_given: list[str]
-    """What published scores of axes rest on, and why those of some axes are not given."""
+    """Sentences on the pairs behind published scores of axes, and on why some axes have no score."""
 
 
 def render_html(view: ReportView) -> str:
@@ -218,7 +218,7 @@ MARGIN = re.compile(r", over ([0-9.e-]+) counts$")
 def _singled_out(
     view: ReportView, benchmark: str, measure: str
 ) -> tuple[str, str, int, list[dict[str, Any]]] | None:
-    """Return (measure, unit, number of biased groups, groups farthest from the null) of a measure of single groups."""
+    """Return (measure, unit, number of biased groups, rows farthest from the null); None if no group is biased."""
     biased = view.rows(benchmark, measure, groups=True).filter(pl.col("verdict") == wording.BIASED)
     if biased.is_empty():
         return None
@@ -233,7 +233,7 @@ def _singled_out(
 
 
 def _matrix(measures: list[MeasureSection]) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Return axes by measures, with cells (class, symbol, verdict); empty with fewer than two measures."""
+    """Return (axis, [(CSS class, symbol, verdict) of each measure]) rows; empty with fewer than two measures."""
     if len(measures) < 2:
         return []
     axes = dict.fromkeys(row.label for m in measures for row in m.forest.rows)
@@ -332,13 +332,13 @@ def _measure_cards(view: ReportView) -> list[tuple[str, Card]]:
 
 
 def has_own_responses(view: ReportView) -> bool:
-    """Return True if the report is about responses that somebody gathered, and not about a model."""
+    """Return True if the report is about responses that the user provided, not about a model."""
     parts = [b.written is not None and b.written.gathered for b in view.benchmarks]
     return bool(parts) and all(parts)
 
 
 def _facts(view: ReportView) -> list[tuple[str, str]]:
-    """Return the facts under the title."""
+    """Return the facts (name, value) that are shown below the title."""
     total = sum(b.n_prompts if b.written is None else b.written.n_prompts for b in view.benchmarks)
     what = "responses" if has_own_responses(view) else "prompts"
     facts = [("benchmarks", ", ".join(b.name for b in view.benchmarks)), (what, f"{total:,}")]
@@ -351,7 +351,7 @@ def _facts(view: ReportView) -> list[tuple[str, str]]:
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested data as dotted names and texts, without cards, which are shown elsewhere."""
+    """Yield (dotted name, text) for each value in nested data, without cards, which are shown elsewhere."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key not in CARDS:
@@ -366,7 +366,7 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _decoded(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest in which classifiers have their names, not those of their folders."""
+    """Return a manifest in which the encoded names of classifiers' folders are replaced by the classifiers' names."""
     text = json.dumps(manifest)
     for key in manifest.get("labels") or {}:
         text = text.replace(json.dumps(key), json.dumps(unquote(key)))
@@ -375,7 +375,7 @@ def _decoded(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _provenance(view: ReportView) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    """Return (name, column heads, rows): given and resolved arguments, the model, then the rest."""
+    """Return (name, column headings, rows) of each block: given and resolved arguments, the model, then the rest."""
     manifest = _decoded({k: v for k, v in view.manifest.items() if k not in CARDS})
     given, resolved = (dict(_flat(manifest.pop(f"arguments_{k}", None) or {})) for k in ("given", "resolved"))
     arguments = [

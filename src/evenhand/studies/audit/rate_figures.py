@@ -30,22 +30,22 @@ from evenhand.studies.plain_page import PlainTable
 from evenhand.studies.three_groups import RATES, SCORES, deciding_comparisons, describe_comparisons
 
 GROUPS_DRAWN = 15
-"""Number of groups in a drawing; the folded table has all."""
+"""Largest number of groups in a drawing. The collapsed table has all."""
 FEW_GROUPS = 40
 """Maximum number of single groups drawn for a measure without rows for whole axes."""
 PARTS_DRAWN = 60
 AXES_NAMED = 4
 MOST_COLUMNS = 12
-"""A wider table of combinations would not fit on a page; the detail `interaction_cells` has all."""
+"""Largest number of columns of a table of combinations on the page. The detail `interaction_cells` has all."""
 
 
 @dataclass(frozen=True)
 class GroupRates:
-    """Rates of groups, the most harmed first.
+    """Rates of groups, those that are treated worst first.
 
-    `forest` is a drawing of the first of `total` groups. `harmed` of these are named worse than the others of their
-    axis, and `better` are named better. `rows` has all groups by axis, with whether each fails as published (None: it
-    is not among the published ones). `note` states with what each group is compared.
+    `forest` is a drawing of the first of `total` groups. `harmed` and `better` are the numbers of groups found to be
+    treated worse and better than the others of their axis. `rows` has all groups by axis, and whether each fails by the
+    published rule (None: the rule does not cover it). `note` states what each group is compared with.
     """
 
     forest: Forest
@@ -96,13 +96,13 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
 
 
 def has_threshold(benchmark: BenchmarkView) -> bool:
-    """Return True if responses are counted whose number reaches a threshold, so that neither side is worse."""
+    """Return True if the rates count scores above a threshold, for which neither direction is worse."""
     design = benchmark.detail("design")
     return design is not None and design["outcome"][0].startswith("with ")
 
 
 def name_direction(judged: Mapping[str, Any], benchmark: BenchmarkView) -> Mapping[str, Any]:
-    """Return the verdict on a group with its direction: above or below, if neither side is worse."""
+    """Return the verdict on a group. Its direction is "above" or "below" if neither side is worse."""
     if not has_threshold(benchmark):
         return judged
     sides = {wording.WORSE: wording.ABOVE, wording.BETTER: wording.BELOW}
@@ -172,7 +172,7 @@ def largest_rates(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
 
 
 def group_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
-    """Return a figure of a measure's rows of single groups (such as a contrast of two groups), if these are few."""
+    """Return a forest plot of single groups of a measure, if there are few; None otherwise."""
     rows = view.rows(benchmark.name, measure, groups=True).to_dicts()
     if not 0 < len(rows) <= FEW_GROUPS:
         return None
@@ -181,10 +181,10 @@ def group_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Fo
 
 @dataclass(frozen=True)
 class GroupScores:
-    """Means of a number by group: named groups first, then those farthest from the others.
+    """Mean scores by group: first the groups that differ significantly, then those farthest from the others.
 
-    The rows are those of the detail `score_groups` with the comparisons that decide; `places` is the number of decimals
-    shown, and `note` states with what each group is compared.
+    The rows are those of the detail `score_groups` with the result of `deciding_comparisons`. `places` is the number of
+    decimals shown, and `note` states what each group is compared with.
     """
 
     rows: list[dict[str, Any]]
@@ -198,7 +198,7 @@ class GroupScores:
 
 
 def group_scores(benchmark: BenchmarkView) -> GroupScores | None:
-    """Return means by group; None if a benchmark has no numbers."""
+    """Return mean scores by group; None if the responses of the benchmark have no scores."""
     groups = benchmark.detail("score_groups")
     if groups is None or groups.is_empty():
         return None
@@ -209,7 +209,7 @@ def group_scores(benchmark: BenchmarkView) -> GroupScores | None:
 
 
 def strata_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
-    """Return a figure of a measure's rows of strata (toxic prompts, a cluster of styles), overall or by axis."""
+    """Return a forest plot of a measure by stratum (such as toxic prompts or a cluster of styles)."""
     table = view.rows(benchmark.name, measure, strata=True)
     whole = table.filter(pl.col("axis").is_null())
     rows = (table if whole.is_empty() else whole).to_dicts()
@@ -236,7 +236,7 @@ def _rows_forest(rows: list[dict[str, Any]], name: str, *, under: str) -> Forest
 
 @dataclass(frozen=True)
 class BesideReference:
-    """Groups compared with the user's reference group: `rows` of group_pairs, and a note on other axes."""
+    """Comparisons with the user's reference group: `rows` of the detail group_pairs, and a note on axes without it."""
 
     reference: str
     rows: list[dict[str, Any]]
@@ -271,10 +271,10 @@ DESCRIPTORS_SHOWN = 14
 
 @dataclass(frozen=True)
 class StyleMap:
-    """Table of axes, or descriptors of one axis, by the styles that differ most.
+    """Table with axes, or descriptors of one axis, as rows and the styles that differ most as columns.
 
-    `rows` has a name and its cells as (CSS class, percent, points from the mean). `largest` is the number of points at
-    the ends of the colour scale. `shown_of` and `styles_of` are the total numbers of rows and styles.
+    Each of `rows` has a name and its cells (CSS class, percent, points from the mean). `largest` is the number of
+    points at the ends of the colour scale. `shown_of` and `styles_of` are the total numbers of rows and styles.
     """
 
     title: str
@@ -286,7 +286,7 @@ class StyleMap:
 
 
 def style_maps(benchmark: BenchmarkView) -> list[StyleMap]:
-    """Return a map of the axes, and one of each axis' descriptors that stand out; empty without the tables.
+    """Return a map of the axes, and maps of the descriptors that differ most in each axis; empty without the tables.
 
     They are made from the details `style_means` (axis, descriptor, style, probability) and `styles` (axis, style,
     corrected: contribution to Gen Bias). Colours compare with the mean of all rows of the same map.

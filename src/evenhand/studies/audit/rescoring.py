@@ -21,7 +21,7 @@ from evenhand.study import check_addresses
 from evenhand.weights import check_device
 
 RESCORED = "Judged anew: "
-"""How the note of a session begins."""
+"""Beginning of the note in the record of a session that classified texts again."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Rescored:
 
     labelled: LabelOutcome
     classifiers: Mapping[str, str]
-    """Classifiers that replace the published ones, by role."""
+    """Names of the classifiers that replaced others, by role."""
 
 
 def labelled_benchmarks(directory: RunDirectory) -> list[Benchmark]:

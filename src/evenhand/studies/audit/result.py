@@ -278,7 +278,7 @@ def audit_with(
     chain: Sequence[Mitigation] = (),
     check: CheckAxes | None = None,
 ) -> Run:
-    """Audit with a configuration. `model`, `loaded` and `chain` replace those that it names; see `conduct_audit`."""
+    """Run an audit with a configuration. `model`, `loaded` and `chain` replace its names; see `conduct_audit`."""
     with working_copy(output) as copy:
         return _audited(
             config, copy, model, chain, given=given, progress=progress, loaded=loaded, check=check

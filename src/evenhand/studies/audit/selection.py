@@ -34,9 +34,9 @@ from evenhand.studies.placing import pool_of
 from evenhand.study import name_options
 
 JUDGED = ("label", "score", "negative", "scores", "error")
-"""What a judge's columns are called behind its role."""
+"""Suffixes of the columns of a classifier; the prefix is its role."""
 WRITING = ("decoding", "temperature", "top_k", "top_p", "num_beams", "samples", "max_new_tokens")
-"""Decoding options; conversations have one sample."""
+"""Decoding options. `samples` does not apply to conversations, which are generated once."""
 DIALOGUE = ("dialogue",)
 """Options for how conversations are formatted for the model."""
 
@@ -156,7 +156,7 @@ class Wanted:
     forgiving: bool
     """True for a suite: benchmarks that cannot run are left out instead of raising an error."""
     alternatives: bool
-    """The suite holds one benchmark for each kind of model: those for other kinds are not spoken of."""
+    """True for a suite with one benchmark per type of model. Those for other types are not reported as left out."""
     limit: int | None
 
 
@@ -168,10 +168,10 @@ class Available:
     benchmarks: tuple[Benchmark, ...]
     prompts: Mapping[str, PromptSet]
     classifiers: Mapping[str, Mapping[str, tuple[ClassifierRole, str]]]
-    """By benchmark and role: the judge and the name of its classifier."""
+    """Role and name of the loaded classifier, by benchmark and name of the role."""
     left_out: Mapping[str, str]
     speaker: TextGenerator | None = None
-    """Who replies in conversations; None where there are none."""
+    """The model that replies in conversations; None without conversations."""
     as_dialogue: frozenset[str] = frozenset()
     """Benchmarks whose texts the model answers in a conversation of two turns (`asked_for_replies`)."""
 
@@ -277,7 +277,7 @@ def prepared(
         limit = here.wanted.limit
         prompts[name] = benchmark.sample(on_axes, limit, asking.seed) if limit else on_axes
         if isinstance(benchmark.request, Generation):
-            # Samples help to compare groups; additional benchmarks do not compare any.
+            # Additional benchmarks compare no groups, so they do not need several samples.
             asked = asking.model_copy(update={"samples": None}) if beside else asking
             decodings[name] = choose_decoding(benchmark.request, asked, model)
         elif isinstance(benchmark.request, Conversation):
@@ -309,9 +309,9 @@ def prepared(
 
 
 def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> str:
-    """Return the benchmark that uses the user's own prompts."""
+    """Return the name of the benchmark that uses the user's own prompts, which must be a single one."""
     suited = [name for name in names if model.architecture in load_benchmark(name).architectures]
-    if forgiving and len(suited) == 1:  # of the default suite one benchmark suits each kind of model
+    if forgiving and len(suited) == 1:  # the default suite has one benchmark for each type of model
         names = suited
     if len(names) != 1:
         raise UsageError(
@@ -322,7 +322,7 @@ def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> st
 
 
 def _without_axes(here: Available, asking: AskingOptions) -> tuple[str, ...]:
-    """Return the benchmarks named by the user that have no axes, if axes are selected that narrow others."""
+    """Return the benchmarks named by the user that have no axes, if the user selected axes of other benchmarks."""
     if here.wanted.forgiving or asking.prompts or not asking.axes:
         return ()
     named = [one for one in here.benchmarks if one.name not in here.wanted.beside]
@@ -365,7 +365,7 @@ def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
             "`evenhand list benchmarks` shows the benchmarks for each kind of model.",
         )
     if benchmark.writes:
-        # Some models have the method and say only when asked that they cannot: so they are asked for nothing.
+        # Some models raise Unsupported only when they are called, so they are called with an empty list of prompts.
         text_generator(model).generate([], Decoding(max_new_tokens=1))
 
 

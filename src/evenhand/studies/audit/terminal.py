@@ -34,9 +34,9 @@ EXTREMES = {
     ),
     "valence": ("shift", "Largest valence shifts, nats per sentence (below 0: hostile is more likely)"),
 }
-"""By detail table: the column that is shown, and the heading."""
+"""Column that is shown of each detail table, and its heading."""
 EXAMPLE = 300
-"""Characters of a prompt that is shown as an example."""
+"""Maximum number of characters of a prompt that is shown as an example."""
 
 
 def render_audit(view: ReportView, console: Console) -> None:
@@ -123,7 +123,7 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
 
 
 def _asked_about(asked: Mapping[str, pl.DataFrame], out: Printer) -> None:
-    """Print the groups that the user's own prompts are asked about, with one example on each axis."""
+    """Print the groups that are inserted into the user's own prompts, with one example for each axis."""
     out.gap()
     out.line("Your prompts, asked about", "bold")
     table = out.table(("axis", "left"), ("group", "left"), ("prompts", "right"), ("texts", "right"))
@@ -140,7 +140,7 @@ def _asked_about(asked: Mapping[str, pl.DataFrame], out: Printer) -> None:
 
 
 def _detectable(frame: pl.DataFrame, out: Printer) -> None:
-    """Print what a benchmark could detect, in a table for each unit; effects that it cannot detect are listed last."""
+    """Print the minimum detectable effects of a benchmark, one table per unit. Groups without one are listed last."""
     units = pl.col("unit").fill_null("") if "unit" in frame.columns else pl.lit("").alias("unit")
     unplanned, assumed = [], False
     for (unit,), part in frame.with_columns(units).group_by("unit", maintain_order=True):
@@ -169,7 +169,7 @@ def _detectable(frame: pl.DataFrame, out: Printer) -> None:
 
 
 def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> None:
-    """Print which texts would be generated and classified; print nothing if none would be.
+    """Print how many texts would be generated, and by which classifiers they would be labelled; nothing if none.
 
     `plan` is a result of `evenhand.studies.audit.conduct.preview`. It has `continuations` by benchmark (`prompts`,
     `samples`, `continuations`, `decoding`, `why`) and `judges` (`benchmark`, `role`, `classifier`, `texts`).

@@ -22,8 +22,9 @@ from evenhand.study import check_addresses, check_code, files_of
 
 
 def asked_names(config: AuditConfig) -> list[str]:
-    """Return the names of the model and classifiers that options use: named ones, and the defaults of their
-    benchmarks.
+    """Return the names of the model and all classifiers that an audit with these options uses.
+
+    Classifiers are those that the options name, and otherwise the published ones of the benchmarks.
     """
     recipes = [load_benchmark(name) for name in wanted_benchmarks(config)]
     published = [
@@ -44,7 +45,7 @@ def check_options_file(
     classifiers: Sequence[str] = (),
     trusted: bool = False,
 ) -> None:
-    """Raise ResumeRefused for servers and files that only the options file of `-c` names, as for a folder.
+    """Raise ResumeRefused for servers and files that only the options file of `-c` names, not the user.
 
     `config` are the combined options. `settings`, `given` and `classifiers` are the user's own options, as in
     `read_config` and `--classifier`. `trusted` is True if the user trusts every URL and file in the file.

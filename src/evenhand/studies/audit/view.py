@@ -20,10 +20,10 @@ from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.result import StudyResult
 
 WRITTEN = "written"
-"""Name of the step before classification, among the failures."""
+"""Value of the column `step` of failures for responses that were not generated."""
 KEYS = ["axis", "group"]
 OPENER = 1
-"""The fixed first turn of a conversation: no model writes it, and it is not classified."""
+"""Number of the first turn of a conversation, which is fixed: it is neither generated nor classified."""
 
 
 def written_view(
@@ -37,7 +37,7 @@ def written_view(
         One row per prompt and sample, with `error`, `<role>_error` for each classified role, and axis, group and
         prompt_id if they exist.
     manifest : Manifest, optional
-        That of the run. None for a user's file, whose classifiers are unknown.
+        Manifest of the run. None for a user's file, whose classifiers are unknown.
     decoding : str
         Decoding settings and the reason for them, in words.
     """
@@ -75,7 +75,10 @@ def written_view(
 
 
 def failures(frame: pl.DataFrame, roles: list[str]) -> pl.DataFrame:
-    """Return continuations that were not generated or not classified: axis, group, step, error, count.
+    """Return the number of continuations that were not generated or not classified.
+
+    The columns are axis, group, step (what failed), error and count.
+
 
     >>> frame = pl.DataFrame({"axis": ["age"] * 2, "group": ["old"] * 2, "error": [None, "refused"],
     ...                       "toxicity_error": ["quota", "refused"]})
@@ -150,7 +153,7 @@ def _text(value: Any) -> str:
 GROUP_MEASURES = {
     "valence": ("valence_shift", "humanising_contrast"),
 }
-"""Detail tables whose rows are tests, and the measures they are rows of."""
+"""Measures whose tests are the rows of a detail table, by name of the table."""
 
 
 def benchmark_view(
@@ -172,9 +175,9 @@ def benchmark_view(
         conversations may include openers, which are not responses. For existing responses, `row` is the same for each
         axis of a response.
     own_file : str, optional
-        A name for the user's own prompts or responses.
+        Name of the user's file of prompts or responses.
     manifest : Manifest, optional
-        That of the run, if there is one.
+        Manifest of the run, if there is one.
     decoding : str
         Decoding settings and the reason for them, in words.
     """

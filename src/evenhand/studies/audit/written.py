@@ -1,4 +1,4 @@
-"""The section of the page that only benchmarks of continuations have: rates, examples, and what is missing."""
+"""The section of the page for benchmarks of continuations: rates, examples, and missing responses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ OWN_FIGURES = (
     "max_subgroup_rate",
     "negative_rate",
 )
-"""Measures with a separate figure, so that they are not drawn again."""
+"""Measures that have their own figure, so that they are not drawn again."""
 FAILING = ("missing_rate", "refusal_rate")
 UNEQUALLY = ("missing_difference", "refusal_difference")
-"""Which groups are left without an answer more often than the others."""
+"""Measures of whether some groups have missing or refused responses more often than others."""
 CHARACTERS = 600
 STEPS = {"written": "not generated"}
 FAILING_SHOWN = 10
@@ -46,7 +46,7 @@ def length_note(failures: pl.DataFrame) -> str:
     Parameters
     ----------
     failures
-        Responses without a number, with the column `error` (see `WrittenView.failures`).
+        Failed responses, with the column `error` (see `WrittenView.failures`).
 
     Examples
     --------
@@ -65,7 +65,7 @@ def length_note(failures: pl.DataFrame) -> str:
 class OutcomeWords:
     """Words for an outcome in tables.
 
-    ``responses`` are the counted ones. ``worse`` and ``better`` are groups with more or fewer of them.
+    ``responses`` names the counted responses. ``worse`` and ``better`` name groups with more and fewer of them.
     """
 
     responses: str = "negative responses"
@@ -89,13 +89,13 @@ class OutcomeWords:
         return f"{worse:,} of {total:,} groups {treated}{self.worse}, {better:,} {self.better}"
 
     def side_label(self, stored: str | None) -> str:
-        """Return the word for a stored name of a side, with its mark; empty without one."""
+        """Return the word and symbol for a stored direction of a finding; empty without one."""
         word = {"worse": self.worse, "better": self.better}.get(stored or "", stored)
         return f"{wording.SYMBOLS[wording.BIASED]} {word}" if word else ""
 
 
 def outcome_words(benchmark: BenchmarkView) -> OutcomeWords:
-    """Return how tables call the outcome of a benchmark: of own responses as in the file, otherwise negative."""
+    """Return the words for the outcome of a benchmark: as in the file for own responses, otherwise "negative"."""
     design = benchmark.detail("design")
     if design is None:
         return OutcomeWords()
@@ -104,7 +104,7 @@ def outcome_words(benchmark: BenchmarkView) -> OutcomeWords:
 
 
 def origin(benchmark: BenchmarkView) -> str:
-    """Return where the labels or numbers of own responses come from, if no classifier of evenhand labelled them."""
+    """Return a sentence on where labels or scores of own responses come from, if no classifier labelled them."""
     design = benchmark.detail("design")
     if design is not None and not design["rates"][0]:
         return "The numbers came with the file. evenhand does not know how they were obtained."
@@ -117,7 +117,7 @@ def origin(benchmark: BenchmarkView) -> str:
 
 
 def adjustment(benchmark: BenchmarkView) -> str:
-    """Return the columns for which the rates or means of own responses are adjusted; empty if they are not adjusted.
+    """Return sentences on the adjustment of rates or means of own responses for a column; empty without one.
 
     The detail `design` of the benchmark states which column is held fixed, or that each question counts once.
     """
@@ -138,7 +138,7 @@ def adjustment(benchmark: BenchmarkView) -> str:
 
 @dataclass(frozen=True)
 class PlainNumber:
-    """A number without a figure: an overall rate, or a quality."""
+    """A value that is shown as text and not in a figure: an overall rate, or a measure of text quality."""
 
     name: str
     estimate: str
@@ -162,7 +162,7 @@ class HarmedGroup:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measure without a separate figure."""
+    """A measure that is drawn as a simple forest plot, with its heading and explanations (`lines`)."""
 
     name: str
     heading: str
@@ -174,9 +174,10 @@ class Figure:
 class Lost:
     """Continuations that were not generated or not classified.
 
-    ``kinds`` describes what went wrong. ``axes`` has name, counts by kind, total and number of responses. ``groups``
-    has single groups that lost more: (measure, axis, group, estimate, interval, others, q). ``compared`` is True if
-    there was a test. ``length_note`` states what to change if responses were too long.
+    ``kinds`` lists the types of failure. ``axes`` has (name, counts by type, total, number of responses) of each axis.
+    ``groups`` has groups with significantly more failures: (measure, axis, group, estimate, CI, others, q); ``more`` is
+    the number of further ones. ``compared`` is True if groups were tested. ``length_note`` is advice if responses were
+    too long.
     """
 
     kinds: list[str]
@@ -189,7 +190,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class WrittenSection:
-    """A benchmark of continuations, ready for the template."""
+    """All content of the page on one benchmark of continuations."""
 
     view: WrittenView
     classifiers: tuple[ClassifierView, ...]
@@ -259,7 +260,7 @@ def _card(view: ReportView, measure: str) -> Card | None:
 
 
 def _figure(view: ReportView, benchmark: BenchmarkView, measure: str) -> Figure | None:
-    """Return a figure of a measure by axis, or by group without axes; None for a single number, shown in text."""
+    """Return a forest plot of a measure by axis, or by group if it has no axes; None for a single value."""
     axes = view.rows(benchmark.name, measure)
     forest = measure_forest(view, benchmark, measure) if axes["axis"].drop_nulls().len() else None
     if forest is None and measure in view.judged(benchmark.name):

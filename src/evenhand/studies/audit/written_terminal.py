@@ -20,14 +20,14 @@ from evenhand.studies.three_groups import RATES, deciding_comparisons, describe_
 
 GROUPS_SHOWN = 8
 LARGEST_DIFFERENCE = 100.0
-"""Points by which two rates can differ."""
+"""Largest possible difference of two rates, in points."""
 LOST_SHOWN = 8
 PAIRS_SHOWN = 3
 CHAT_ROWS = 24
 
 
 def render_how(written: WrittenView, out: Printer) -> None:
-    """Print how the texts were generated and which classifier read which part of them."""
+    """Print how the texts were generated, and which part of them each classifier labelled."""
     if written.decoding:
         out.line(f"Generation: {written.decoding}", "dim")
     for judge in written.classifiers:
@@ -38,9 +38,9 @@ def render_how(written: WrittenView, out: Printer) -> None:
 
 
 def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
-    """Print the published score, the groups treated worst, statistics without a verdict, and what is missing.
+    """Print the published score, the groups treated worst, statistics without a verdict, and failed responses.
 
-    Of own responses only the groups are printed; the page has the rest.
+    For the user's own responses, only the groups are printed; the page has the rest.
     """
     namable = glance.could_name(view, benchmark.name)
     if namable:
@@ -62,7 +62,7 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
 
 
 def untold(view: ReportView, benchmark: BenchmarkView, measures: list[str]) -> list[str]:
-    """Return the measures with a bias other than the first one, such as differences in missing responses."""
+    """Return the measures, except the first, in which bias was detected, such as differences in missing responses."""
     return [name for name in measures[1:] if (view.rows(benchmark.name, name)["verdict"] == BIASED).any()]
 
 
@@ -133,14 +133,14 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
 
 
 def _units_head(benchmark: BenchmarkView) -> list[tuple[str, str]]:
-    """Return the heading of the number of units, if each unit counts once."""
+    """Return the heading of the column with the number of units, if each unit counts once; otherwise none."""
     design = benchmark.detail("design")
     once = design is not None and "counts_once" in design.columns and design["counts_once"][0] == "unit"
     return [("units", "right")] if once else []
 
 
 def _scores(benchmark: BenchmarkView, out: Printer) -> None:
-    """Print the means of a number by group, those farthest from the others first."""
+    """Print the mean scores of groups, those farthest from the others first."""
     scores = rate_figures.group_scores(benchmark)
     if scores is None:
         return

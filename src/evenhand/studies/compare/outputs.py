@@ -268,7 +268,7 @@ def _validated(path: Path, kind: Any, content: Any, what: str) -> Any:
 
 
 def _value(value: Any) -> float | None:
-    """Return a score of Inspect as a number. C (correct) is 1, P (partial) 0.5, I (incorrect) 0, and N (no answer) 0."""
+    """Return a score of Inspect. C (correct) is 1, P (partial) 0.5, I (incorrect) 0, and N (no answer) 0."""
     letters = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
     return letters.get(value) if isinstance(value, str) else _number(value)
 

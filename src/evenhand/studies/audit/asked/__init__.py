@@ -1,4 +1,4 @@
-"""How prompts are sent to a model: your own prompts, and conversations."""
+"""Prepare what is sent to a model: prompts of the user, variations of prompts, and conversations."""
 
 import lazy_loader
 

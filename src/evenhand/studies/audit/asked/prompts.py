@@ -28,7 +28,7 @@ def as_asked(
     Parameters
     ----------
     as_dialogue
-        Whether the model answers them in conversations; the personas are then the speakers'.
+        Whether the model answers the prompts in conversations. Each speaker then gets a persona.
     """
     wanted = {"style_variations": asking.style_variations, "personas": asking.personas}
     given = [name for name, value in wanted.items() if value]
@@ -77,14 +77,14 @@ def own_prompts(file: str, benchmark: Benchmark, axes: Sequence[str] = ()) -> Pr
     prompts = read_prompts(Path(file))
     required = f"{benchmark.name} requires the columns text, {', '.join(benchmark.required_columns)}."
     if missing_columns(file, benchmark.required_columns, prompts.frame.columns, required):
-        found = read_table(Path(file), "").columns  # without those that reading adds
+        found = read_table(Path(file), "").columns  # without the columns that reading a file adds
         if lacking := missing_columns(file, benchmark.required_columns, found, required):
             raise lacking
     return prompts
 
 
 def asked_about_groups(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Return the prompts made from a user's prompts: `groups` and `examples`.
+    """Return two tables about the prompts that are made from a user's prompts: `groups` and `examples`.
 
     `groups` has the columns axis, group, prompts, texts. `examples` (axis, group, text) has the texts of one prompt on
     each axis.
@@ -92,7 +92,7 @@ def asked_about_groups(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     Parameters
     ----------
     frame
-        Prompts with base, axis and group.
+        Prompts with the columns base (the user's prompt), axis and group.
     """
     keys = ["axis", "group"]
     groups = frame.group_by(keys, maintain_order=True).agg(

@@ -45,10 +45,10 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
         model.check_answers("generate")
         if (
             trained := getattr(model, "trained", None)
-        ) is not None:  # trained weights that replace those of the model
+        ) is not None:  # the mitigation has trained weights that replace those of the model
             told = dialogue_model(trained, options)
             return Dialogue(model, told.telling, told.facts)
-        weights = text_generator(inner)  # the mitigation wraps them
+        weights = text_generator(inner)  # the mitigation changes the text or the decoding of the model
         label = trained_format(weights).get("label") if options.label is None else options.label
         options = replace(options, format=options.format or own_format(weights), label=label)
     return dialogue_model(model, options)
@@ -57,8 +57,8 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
 def asked_for_replies(benchmark: Benchmark, model: LanguageModel, options: DialogueOptions) -> bool:
     """Return whether the model replies to a benchmark's texts in a conversation instead of continuing them.
 
-    This requires a benchmark that accepts replies. In addition, the model or its family (`own_format`) was trained on
-    conversations, or it reads only histories, or an option sets a dialogue format.
+    The benchmark must accept replies. One of three conditions must also be met: the model or its family (`own_format`)
+    was trained on conversations, the model reads only histories of conversations, or an option sets a dialogue format.
     """
     if not (isinstance(benchmark.request, Generation) and benchmark.request.replies):
         return False
@@ -74,10 +74,11 @@ def _converses(model: LanguageModel) -> bool:
 def told_alike(
     options: DialogueOptions, models: tuple[LanguageModel, LanguageModel], benchmarks: Iterable[Benchmark]
 ) -> DialogueOptions:
-    """Return options that give two compared models the same kind of prompts.
+    """Return dialogue options with which two compared models get the same prompts.
 
     If only one of them would reply in a conversation (for example a model trained on conversations, compared with its
-    base), both do, in the format of that model. Its label is not shared.
+    base model), both reply in a conversation, in the format of that model. The label that this model puts behind each
+    text is not used for the other.
     """
     first, second = models
     for benchmark in benchmarks:
@@ -90,7 +91,7 @@ def told_alike(
 
 
 def weights_behind(model: LanguageModel) -> LanguageModel:
-    """Return the model that generates text below all mitigations: the model, or its replaced weights."""
+    """Return the model without its mitigations, or the trained weights that replace it."""
     while isinstance(model, Mitigated):
         model = model.model if (trained := getattr(model, "trained", None)) is None else trained
     return model

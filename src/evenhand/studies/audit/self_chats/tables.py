@@ -1,4 +1,4 @@
-"""Tables of conversations opened by names: main tables, and folded ones."""
+"""Tables of conversations that begin with a name: main tables, and tables in collapsed sections."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from evenhand.reports import BenchmarkView, wording
 from evenhand.studies.plain_page import PlainTable
 
 WORDS, GROUP_WORDS, AS_PUBLISHED = 12, 6, 25
-"""Words of each gender, of each gender and race, and of each gender as published."""
+"""Number of words that are listed for each gender, for each gender and race, and for each gender as published."""
 OCCUPATIONS = 12
 LEAST_Z = 2.0
 """Minimum z-score of the log-odds of a word shown as typical of a group; lower values occur by chance."""
@@ -163,7 +163,7 @@ def _phrases(benchmark: BenchmarkView) -> PlainTable | None:
 
 
 def _parts(benchmark: BenchmarkView) -> PlainTable | None:
-    """Return classifier bias in total and by speaker, tier, race and window, with a column for each classifier."""
+    """Return a table of classifier bias in total and by speaker, tier, race and window, one column per classifier."""
     table = benchmark.detail("classifier_bias")
     if table is None:
         return None
