@@ -129,7 +129,7 @@ def _both_rows(line: dict[str, str], path: Path) -> list[dict[str, object]]:
 
 
 def _literal(written: str, where: str) -> list[object]:
-    """Return a published list, which is written in Python's notation, as a list."""
+    """Return the list in a published cell, which is written as a Python literal."""
     try:
         value = ast.literal_eval(written)
     except (ValueError, SyntaxError) as error:

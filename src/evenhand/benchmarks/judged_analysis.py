@@ -1,4 +1,4 @@
-"""Turn responses into verdicts and headlines; audits, users' own files and the calibration all use this module."""
+"""Compute verdicts and headlines from responses, for audits, for users' own files and for calibration studies."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace

@@ -1,4 +1,4 @@
-"""quality: does the model still write good text? Compare it, like the bias, before and after a mitigation."""
+"""quality: does the model still write good text? Compare it before and after a mitigation, as you compare the bias."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -87,7 +87,7 @@ def _add_published_prompts(prompts: pl.DataFrame, model: LanguageModel) -> pl.Da
 
 
 def _limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """Return complete clusters, evenly over tasks and domains."""
+    """Return at most `limit` prompts in complete clusters, spread evenly over tasks and domains."""
     one = prompts.filter(pl.col("gold_label") == "stereotype")
     cluster_ids = (
         one.sample(max(limit // 3, 1), per=("dataset_type", "axis"), seed=seed).frame["cluster_id"].implode()

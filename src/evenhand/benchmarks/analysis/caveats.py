@@ -12,7 +12,7 @@ from evenhand.reports import sentences
 from evenhand.reports.sentences import RateWords
 
 LEAST_REFERENCE = 0.6
-"""If fewer than this share of the groups is unnamed, a sentence states that the direction cannot be decided."""
+"""Smallest share of groups at the common level. Below it, a sentence states that the direction cannot be decided."""
 OF_GROUPS = ("tolerance", "missing_share", "n_missing", "rate", "background")
 """Columns of the detail table `groups` that the caveats need."""
 
@@ -31,7 +31,7 @@ def describe_reference(facts: Mapping[str, Any], total: int | None, what: str) -
 def undecided_side(
     facts: Mapping[str, Any], total: int | None, groups: Sequence[Mapping[str, Any]], what: str
 ) -> str:
-    """Return a sentence on which side the comparison cannot decide, or "" if there is no doubt.
+    """Return a sentence stating that the data do not show which groups are treated differently, or "" if they do.
 
     If the groups have no common level, no group is named. If few groups are at the common level, or all named groups
     are treated better, the data do not show whether these are treated better or the others worse.
@@ -103,7 +103,7 @@ def describe_sample(facts: Mapping[str, Any]) -> str:
 
 
 def bounds_of_groups(groups: pl.DataFrame | None) -> dict[tuple[str | None, str], dict[str, Any]]:
-    """Return each group's rate and the bounds that its difference tolerates, by axis and group."""
+    """Return each group's rate, and the errors that would explain its difference (OF_GROUPS), by (axis, group)."""
     if groups is None or "tolerance" not in groups.columns:
         return {}
     kept = [name for name in OF_GROUPS if name in groups.columns]

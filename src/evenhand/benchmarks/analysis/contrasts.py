@@ -29,17 +29,17 @@ def paired_contrasts(
     responses
         One row per response with axis, group, `by` and negative (Boolean, null: missing).
     order
-        Names that come first in a pair, the rest by the alphabet.
+        Groups that come first in the difference, if they occur. Other groups are in alphabetical order.
     by
-        The column in which the two groups are paired; its values count as a sample.
+        Column within whose values the two groups are paired. The values are treated as a random sample.
     level
         Significance level of an axis.
 
     Returns
     -------
-    result
-        one row per axis (null 0, p and 95% CI by sign flips, all in percentage points). There is no test with fewer
-        than two complete pairs, or if sign flips of this number of pairs cannot reach the level.
+    list of Measurement
+        One row per axis, in percentage points: null 0, p and 95% CI by sign flips. There is no test with fewer than two
+        complete pairs, or if sign flips of so few pairs cannot reach the level.
     """
     ranks = {name: place for place, name in enumerate(order)}
     rows = []
@@ -76,7 +76,7 @@ def paired_contrasts(
 def _explain_by_missing(
     row: Measurement, part: pl.DataFrame, groups: Sequence[str], pairs: pl.DataFrame, by: str
 ) -> str | None:
-    """Return why a tested row is not measurable if missing responses could explain its difference, or None."""
+    """Return the reason why a row is not measurable, if missing responses could explain its difference; else None."""
     if row.low is None or row.high is None:
         return None
     lacking = part.group_by(by, "group").agg(missing=pl.col("negative").is_null().mean())

@@ -1,4 +1,4 @@
-"""Sample sentences for likelihoods under --limit: whole matched pairs, separate nouns for each pair, all buckets.
+"""Sample sentences of likelihood benchmarks under --limit.
 
 A verdict on likelihoods depends most on the number of matched pairs, then on the number of descriptors. More nouns
 add little. Therefore all pairs are kept, each with two separately sampled nouns (the same for every descriptor of an
@@ -32,10 +32,13 @@ DESCRIPTOR_AXES = (
 """The thirteen axes (such as age and religion) of HolisticBias' descriptors and of evenhand's own lexicon."""
 
 NOUNS = 2
-"""Nouns of each pair; more are added only after every descriptor is included."""
+"""Number of nouns of each pair. More are added only after every descriptor is included."""
 FEW_DESCRIPTORS, FEW_PAIRS = 8, 3
-"""With fewer descriptors per axis than this, one noun is used. With fewer than half, pairs are left out, down to
-FEW_PAIRS."""
+"""Fewest descriptors per axis, and fewest pairs.
+
+If the limit allows fewer descriptors, one noun is used. If it then allows fewer than half of this number, pairs are
+left out, but at least FEW_PAIRS are kept.
+"""
 STEP = 4
 """Number of descriptors that are added to all axes at a time."""
 LEAST_CELLS = 96
@@ -63,8 +66,8 @@ def pairs_with_own_nouns(prompts: PromptSet, limit: int, seed: int) -> PromptSet
     Parameters
     ----------
     prompts
-        Axis, descriptor, noun, template, and with matched pairs also `frame`, the same for both sides of a pair.
-        Descriptors are spread over `bucket` and nouns over `gender` if these columns exist.
+        Prompts with axis, descriptor, noun and template. If they have matched pairs, `frame` is equal for both sides of
+        a pair. Descriptors are spread over `bucket`, and nouns over `gender`, if these columns exist.
     limit
         Maximum number of prompts.
     seed
@@ -102,10 +105,10 @@ def pairs_with_own_nouns(prompts: PromptSet, limit: int, seed: int) -> PromptSet
 
 
 def crossed_by_noun(prompts: PromptSet, limit: int, seed: int, least_descriptors: int = 2) -> PromptSet:
-    """Return at most `limit` prompts without matched pairs, with descriptors comparable by noun within template.
+    """Return at most `limit` prompts without matched pairs, with the same templates and nouns for all descriptors.
 
-    If the limit is small, cells (template and noun) are dropped first, until an axis has fewer than `least_descriptors`
-    descriptors.
+    If the limit is small, combinations of template and noun are left out first, so that each axis has at least
+    `least_descriptors` descriptors.
     """
     of_each = limit // (least_descriptors * prompts.frame["axis"].n_unique())
     cells = max(min(LEAST_CELLS, of_each), 1)
@@ -113,7 +116,7 @@ def crossed_by_noun(prompts: PromptSet, limit: int, seed: int, least_descriptors
 
 
 def _complete_cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return axis, frame, noun and descriptor (with bucket and gender) that occur on both sides of a matched pair."""
+    """Return the combinations of axis, frame, noun and descriptor that occur on both sides of a matched pair."""
     columns = [*CELL, "bucket", "gender"]
     if "frame" not in frame.columns:
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
@@ -191,7 +194,7 @@ def _descriptors(cells: pl.DataFrame, axis: str, seed: int) -> list[str]:
 
 
 def _own_nouns(cells: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
-    """Return axis, frame and n sampled nouns; nouns that few earlier pairs of the axis have are preferred."""
+    """Return axis, frame and n sampled nouns of each pair. Nouns that earlier pairs of the axis rarely have come first."""
     places = cells.group_by("axis", "frame", "noun").agg(pl.col("gender").min(), "descriptor")
     place = places["axis"] + "\x1f" + places["frame"] + "\x1f"
     # interleave the genders in proportion to their numbers of nouns, from a random start for each pair
@@ -217,7 +220,10 @@ def _own_nouns(cells: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
 
 
 def _covering(fits: Mapping[str, frozenset[str]], n: int) -> list[str]:
-    """Return n nouns in order of preference; nouns that fit descriptors without a noun so far come first."""
+    """Return n of the nouns, chosen so that each descriptor fits at least one of them, if possible.
+
+    fits: descriptors that each noun fits, in the order of preference.
+    """
     left, chosen = dict(fits), list[str]()
     unmet = frozenset[str]().union(*fits.values())
     while left and len(chosen) < n:

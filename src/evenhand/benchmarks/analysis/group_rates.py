@@ -48,12 +48,12 @@ SCHEMA = {
 
 
 def harmed_examples(grouped: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the most negative continuations about the first groups of a list, from different prompts, shortened.
+    """Return the most negative continuations about the first groups of `groups`, shortened, each from another prompt.
 
     grouped: one row per response and group with axis, group, prompt_id, text, continuation, negative, score. groups:
-    axis and group, worst first, and whether they are harmed.
-    Returns axis, group, harmed, prompt, continuation, score, in the order of the groups. The table is empty if a file
-    of judgements has no texts.
+    axis, group and harmed (whether the group is treated worse), the worst first.
+    Returns axis, group, harmed, prompt, continuation, score, in the order of the groups. The table is empty if
+    the responses have no texts.
     """
     if not {"text", "continuation", "prompt_id"} <= set(grouped.columns):
         return pl.DataFrame(schema=SCHEMA)
@@ -86,13 +86,13 @@ HARMFUL: dict[str, Harmful] = {
     "refusal_difference": "above",
     "axis_rate": "above",
 }
-"""By measure, the side of the null value that is harmful. A missing response also counts as harmful."""
+"""Harmful side of the null value of each measure. More missing responses also count as harmful."""
 LISTED = 10
 Grouping = Callable[[pl.DataFrame], pl.DataFrame]
 
 
 def with_group(responses: pl.DataFrame) -> pl.DataFrame:
-    """Return the responses that are about a group. Others are only used for the published background."""
+    """Return the responses that are about a group. The others are used only for the published mean of all responses."""
     return responses.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
 
 
@@ -224,7 +224,7 @@ def analyse_group_rates(
 
 
 def _why_missing(rows: list[Measurement], about: pl.DataFrame) -> list[Measurement]:
-    """Return rows with a note and a remedy if most responses are missing because the model wrote nothing."""
+    """Return the rows, with a note and advice if most responses are missing because the model generated nothing."""
     if "continuation" not in about.columns:
         return rows
     unsaid = about.filter(pl.col("negative").is_null() & (pl.col("continuation").str.strip_chars() == ""))
@@ -244,7 +244,7 @@ def _why_missing(rows: list[Measurement], about: pl.DataFrame) -> list[Measureme
 
 
 def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> None:
-    """Raise DataError if a prompt (or cluster) about a group occurs in several strata of a column in `fixed`."""
+    """Raise DataError if a unit (such as a prompt) has several values in a column of `fixed` within a group."""
     for column in fixed:
         counts = grouped.group_by(*KEYS, cluster, maintain_order=True).agg(pl.col(column).unique().sort())
         several = counts.filter(pl.col(column).list.len() > 1)
@@ -260,7 +260,7 @@ def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> N
 
 
 def reference_within(grouped: pl.DataFrame, reference: str | None) -> str | None:
-    """Return the reference group, or None if this benchmark does not have it (others of the suite may)."""
+    """Return the reference group; None if the responses do not include it, because it belongs to another benchmark."""
     return reference if reference is not None and (grouped["group"] == reference).any() else None
 
 
@@ -323,7 +323,9 @@ def failure_rows(grouped: pl.DataFrame, how: dict[str, Any], role: str) -> list[
 
 
 def _nothing_judged(grouped: pl.DataFrame) -> list[Measurement]:
-    """Return rows with an obstacle if no response was judged, so that readers do not take it for "no bias detected"."""
+    """Return rows that state that nothing is measurable, if no response was classified.
+
+    Without them, readers could take the missing rows for "no bias detected"."""
     return [
         Measurement(
             measure="disparity",

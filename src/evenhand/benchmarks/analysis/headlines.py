@@ -25,9 +25,9 @@ from evenhand.stats import Verdict
 Details = Mapping[str, pl.DataFrame]
 Headlines = Callable[[pl.DataFrame, Details], list[Headline]]
 ROUNDING = 0.01
-"""Tolerance in points between a difference and that of the rates, because of the rounding of stored numbers."""
+"""Tolerance in points when a difference is compared with that of two rates, because stored values are rounded."""
 COUNTED = {"missing": "n_missing", "refusal": "n_refused"}
-"""Columns of the detail table `groups` with the number of failures, by measure."""
+"""Column of the detail table `groups` with the number of failures, by type of failure."""
 NEAR = 1 / 3
 """Groups are named in a sentence if their effect is at least this share of the largest. Others are only counted."""
 
@@ -72,11 +72,20 @@ def failure_headlines(
     name: Callable[[object], str],
     groups: pl.DataFrame | None = None,
 ) -> list[Headline]:
-    """Return a sentence for each axis whose groups differ in failures; empty if no axis does.
+    """Return a sentence for each axis whose groups differ in their rates of failures; empty if no axis does.
 
-    `measure` is `missing` or `refusal`; the heading names it, because each outcome has its own line. `what` says what
-    happened, and `rates` is the name of the rates. `name` is a function that writes the name of a group. `groups` is
-    the detail table of that name; without it, sentences have no rates.
+    Parameters
+    ----------
+    findings
+        Findings of the benchmark.
+    measure
+        Type of failure, `missing` or `refusal`, which the heading names.
+    what, rates
+        Words for the event, and for its rates (see `sentences.FAILURES`).
+    name
+        Function that returns the display name of a group.
+    groups
+        Detail table `groups`. Without it, sentences have no rates.
     """
     return [
         make_headline(
@@ -189,8 +198,8 @@ def make_headline(
 ) -> Headline:
     """Return the sentence on a finding.
 
-    `found` and `missed` are functions of the finding that return the text after the verdict: for detected
-    bias, and for none. `part` names the part of the axis that the sentence is about.
+    `found` and `missed` are functions of the finding that return the text after the verdict: `found` if bias was
+    detected, `missed` if not. `part` names the part of the axis that the sentence is about.
     """
     axis = None if row["axis"] is None else str(row["axis"])
     if row["verdict"] == Verdict.BIASED:
@@ -265,9 +274,9 @@ def _strongest(groups: Sequence[dict[str, Any]], direction: str) -> list[dict[st
 def _rates_of_groups(
     groups: pl.DataFrame | None, axis: str | None, count: str
 ) -> dict[str, tuple[float, int]]:
-    """Return the rate of a failure in percent and the number of responses, by group of an axis.
+    """Return the rate of failures in percent, and the number of responses, for each group of an axis.
 
-    groups: the detail table of that name. count: its column with the number of failures.
+    groups: detail table `groups`. count: its column with the number of failures.
     """
     if groups is None or not {"n", "n_missing", count} <= set(groups.columns):
         return {}

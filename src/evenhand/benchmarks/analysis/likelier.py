@@ -1,4 +1,4 @@
-"""Write sentences on pairs of sentences: which of two is more likely, how often or by how much."""
+"""Write verdict sentences for sentence pairs: which sentence is more likely, in how many pairs or by how much."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -36,7 +36,7 @@ def preference_headlines(measure: str) -> Headlines:
 
 
 def log_perplexity_headlines(*measures: str) -> Headlines:
-    """Return the function that writes sentences on pairs of sentences about two groups.
+    """Return the function that writes verdict sentences for sentence pairs about two groups.
 
     Their log-perplexities are compared, first minus second. The table `bias_types` has the names of the groups and the
     share of phrases that are more likely for the first.

@@ -125,7 +125,7 @@ def axis_sizes(frame: pl.DataFrame) -> dict[str, int]:
 
 
 def several_descriptors(frame: pl.DataFrame) -> bool:
-    """Return whether any axis has at least two descriptors; the published measure needs such an axis."""
+    """Return whether any axis has at least two descriptors, which the published measure requires."""
     return bool(frame.group_by("axis").agg((pl.col("descriptor").n_unique() > 1).alias("pair"))["pair"].any())
 
 
@@ -134,7 +134,7 @@ def spread_rows(
     measure: str = "likelihood_spread",
     group_measure: str = "descriptor_log_ratio",
 ) -> list[Measurement]:
-    """Return measurements of axes and of single descriptors; they describe, so they have no p."""
+    """Return measurements of axes and of single descriptors. They are descriptive, so they have no p."""
     unit = f"nats per {spread.per}"
     axes = measurement_rows(spread.axes, measure, unit)
     names = {"descriptor": "group", "log_ratio": "estimate"}
@@ -160,7 +160,7 @@ def published_rows(
 ) -> list[Measurement]:
     """Return measurements of the published Likelihood Bias: one per axis, and the average over axes.
 
-    They describe, so they have no p and no null. `value` is the column of `frame` that was compared; its
+    They are descriptive, so they have no p and no null. `value` is the column of `frame` that was compared; its
     finite rows are counted. `n_units` is the number of pairs of descriptors. Axes for which
     `published_obstacles` gives a reason have no estimate.
     """
@@ -280,7 +280,7 @@ def valence_rows(
 ) -> list[Measurement]:
     """Return measurements of axes (spread between descriptors) and of single descriptors.
 
-    `per` is the word for a whole sentence in the unit.
+    `per` is the word for the scored text in the unit, such as "sentence" in "nats per sentence".
     """
     unit = f"nats per {per if shift.per == 'sentence' else shift.per}"
     counts = f"{unit}, over {margin:g} counts" if margin else unit
@@ -329,7 +329,7 @@ def planned_valence(
     frame : polars.DataFrame
         The planned prompts.
     per : str, default "sentence"
-        Word for a sentence in the unit.
+        Word for the scored text in the unit.
 
     Returns
     -------

@@ -27,7 +27,7 @@ from evenhand.reports.sentences import Estimate, group_name
 from evenhand.stats import Verdict
 
 OTHER_TWO = "the other two groups"
-"""What a named group of three is compared with."""
+"""Words for what a group is compared with if its axis has three groups."""
 UNREAD_GAP = 5.0
 """Gap in the share of unreadable responses, in percentage points, above which a sentence on means mentions it."""
 
@@ -35,7 +35,8 @@ UNREAD_GAP = 5.0
 def score_headlines(what: str, study: str = "analysis") -> Headlines:
     """Return the function that writes sentences on the means of groups, from the detail table `score_axes`.
 
-    `what` names the number, such as "pay". `study` names what has the power, such as "audit".
+    `what` is the name of the outcome, such as "pay". `study` is the type of the study, such as "audit", which sentences
+    on power name.
     """
 
     def write_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
@@ -87,7 +88,7 @@ def only_read(
 
 
 def _means_of_others(groups: pl.DataFrame | None, axis: str | None) -> dict[str, tuple[float, float]]:
-    """Return the mean of each group of an axis, and that of the groups that it is compared with."""
+    """Return, for each group of an axis, its mean and the mean of the groups that it is compared with."""
     if groups is None:
         return {}
     here = groups.filter(pl.col("axis").eq_missing(pl.lit(axis, pl.String))).drop_nulls(["mean", "others"])

@@ -18,7 +18,7 @@ from evenhand.reports.sentences import Estimate, group_name
 from evenhand.stats import Harmful, Verdict
 
 OUTCOME_HARMFUL: dict[str, Harmful] = {"refusal_difference": "above", "missing_difference": "above"}
-"""By outcome, the harmful side. For a number, a decision or a similarity, it depends on the question."""
+"""Harmful side of each outcome. Numbers, decisions and similarity are absent: it depends on the question."""
 _KINDS = {
     "score_spread": "score",
     "answer_disparity": "rate",
@@ -30,7 +30,7 @@ _KINDS = {
 def outcome_headlines(findings: pl.DataFrame, details: Details) -> list[Headline]:
     """Return a sentence for each outcome and axis.
 
-    There is none on readability if the same share of responses could be read for all groups.
+    An outcome has no sentence on unreadable responses if the same share could be read for all groups.
     """
     lines = []
     for row in findings.filter(pl.col("group").is_null() & pl.col("stratum").is_not_null()).to_dicts():
@@ -71,7 +71,7 @@ def _unread(findings: pl.DataFrame, details: Details, row: Mapping[str, Any]) ->
 
 
 def _facts(table: pl.DataFrame | None, row: Mapping[str, Any], kind: str | None) -> dict[str, Any]:
-    """Return the row of the details that belongs to a finding."""
+    """Return the row of a detail table that has the same axis and outcome as a finding."""
     if table is None:
         return {}
     mine = (pl.col("outcome") == row["stratum"]) & pl.col("axis").eq_missing(pl.lit(row["axis"], pl.String))

@@ -10,9 +10,9 @@ SCORINGS = ("corrected", "published")
 UNIT = "% of pairs"
 EFFECT = "percentage points"
 ANSWERED = ("log_likelihood", "token_count", "token_ids", "token_log_likelihoods", "perplexity", "group")
-"""Columns that each sentence has."""
+"""Columns that each of the two sentences of a pair has its own values of."""
 DESCRIBED = ("bias_type", "direction", "sent_more", "sent_less", "annotations", "phrase")
-"""Columns that each pair has."""
+"""Columns whose values are the same for both sentences of a pair."""
 
 
 def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.DataFrame:
@@ -39,7 +39,7 @@ def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.Dat
 
 
 def select_scoring(scoring: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with one value of `scoring`, or all rows if the table has no such column (as in your own file).
+    """Return the rows with one value of `scoring`; all rows if the table, such as a user's file, lacks this column.
 
     A column `scoring` with values other than SCORINGS is ignored.
     """
@@ -92,8 +92,7 @@ def whole_pairs(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list[Measurement]:
     """Convert a table of percentages (axis, estimate, low, high, n, null, p, ...) to measurements.
 
-    `judged` is False for the scoring of a benchmark that is only shown for comparison: its rows get no p and no
-    verdict.
+    `judged` is False for scorings that are only shown for comparison. Their rows get no p and no verdict.
     """
     if judged:
         return measurement_rows(groups, measure, UNIT, effect_unit=EFFECT, ideal=50.0)

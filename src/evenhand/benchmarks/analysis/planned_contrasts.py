@@ -20,7 +20,7 @@ from evenhand.stats.disparity import (
 )
 
 APART = 0.5
-"""Standard deviation between descriptors, and between nouns, in log-odds, that is assumed if there is no bias."""
+"""Assumed standard deviation between descriptors, and between nouns, in log-odds, without bias."""
 LEAST_PROMPTS = 20
 _SCHEMA = {"axis": pl.String, "n": pl.Int64, "minimum_detectable": pl.Float64, "unit": pl.String}
 
@@ -41,7 +41,7 @@ def _table(rows: Sequence[Mapping[str, object]], unit: str, rate: float) -> pl.D
 
 
 def _unit_variance(rate: float, prompts: float, samples: int) -> float:
-    """Return the variance of the mean of a descriptor or noun: the variance between units plus that of its prompts."""
+    """Return the assumed variance of the mean of a descriptor or noun: between units, plus that of its prompts."""
     coin = rate * (1 - rate)
     return (APART * coin) ** 2 + (1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION) * coin / prompts
 
@@ -54,9 +54,9 @@ def _compute_detectable(variance: float, freedom: float, level: float) -> float:
 
 
 def planned_axes(rate: float, samples: int = 1) -> Planned:
-    """Return the minimum detectable difference (MDE) of each axis from the others, with descriptors as a sample.
+    """Return a function that computes the minimum detectable difference (MDE) of each axis from the other axes.
 
-    Descriptors are the column ``group``; `rate` is the assumed rate (0 to 1).
+    Descriptors, in the column ``group``, are treated as a random sample. `rate` is the assumed rate (0 to 1).
     """
 
     def compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
@@ -85,9 +85,10 @@ def planned_axes(rate: float, samples: int = 1) -> Planned:
 
 
 def planned_nouns(rate: float, samples: int = 1) -> Planned:
-    """Return the minimum detectable difference between male and female nouns on each axis, with nouns as a sample.
+    """Return a function that computes the minimum detectable difference (MDE) between male and female nouns.
 
-    `rate` is the assumed rate (0 to 1). The MDE is null if a gender has too few nouns for a test.
+    It has one row per axis. Nouns are treated as a random sample. `rate` is the assumed rate (0 to 1). The MDE is null
+    if a gender has too few nouns for a test.
     """
 
     def compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
@@ -113,7 +114,9 @@ def planned_nouns(rate: float, samples: int = 1) -> Planned:
 
 
 def planned_pairs(rate: float, samples: int = 1) -> Planned:
-    """Return the minimum detectable difference (MDE) between the two groups of an axis, paired by template.
+    """Return a function that computes the minimum detectable difference (MDE) between the two groups of an axis.
+
+    Groups are paired by template.
 
     `rate` is the assumed rate (0 to 1).
     """
@@ -137,7 +140,9 @@ def planned_pairs(rate: float, samples: int = 1) -> Planned:
 
 
 def planned_intersections(rate: float, axes: Mapping[str, Sequence[str]], samples: int = 1) -> Planned:
-    """Return, for each pair of axes, the minimum detectable excess (MDE) for a typical intersection of two groups.
+    """Return a function that computes the minimum detectable excess (MDE) of an intersection of two groups.
+
+    It has one row for each pair of axes, for an intersection of typical size.
 
     The excess is the rate of the intersection minus the rate that both groups predict. `rate` is the assumed rate (0 to
     1), and `axes` are columns of 0 and 1. If there are benign and toxic prompts (column toxicity), the larger MDE is

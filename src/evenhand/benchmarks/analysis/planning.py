@@ -14,8 +14,8 @@ from evenhand.stats.disparity import PLANNED_CORRELATION, planned_effects
 LEAST_PROMPTS = 10
 """Groups with fewer prompts are not measurable (as in `judge`)."""
 INTERACTION = 0.05
-"""Share of the variance of one response that is assumed for the interaction of group and template, and of group and
-noun.
+"""Assumed variance of the interaction of group and template (and of group and noun), as a share of the variance of one
+response.
 """
 Planned = Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame]
 Grouping = Callable[[pl.DataFrame], pl.DataFrame]
@@ -28,11 +28,12 @@ def planned_rates(
     crossed: tuple[str, str] | None = None,
     least: tuple[str, int] | None = None,
 ) -> Planned:
-    """Return the minimum detectable effect (MDE, 80% power) for a typical group of each axis against the others.
+    """Return a function that computes the minimum detectable effect (MDE, 80% power) of each axis.
 
-    Groups with fewer than LEAST_PROMPTS prompts are not compared. An axis with fewer than two comparable groups has no
-    MDE. The same routine computes the MDE from the observed data after the run. The plan returns axis, n (responses),
-    minimum_detectable (null if no effect is detectable) and unit.
+    The MDE is for a typical group compared with the others of its axis. Groups with fewer than LEAST_PROMPTS prompts
+    are not compared. An axis with fewer than two comparable groups has no MDE. The same routine computes the MDE from
+    the observed data after the run. The function returns axis, n (responses), minimum_detectable (null if no effect is
+    detectable) and unit.
 
     Parameters
     ----------
@@ -42,12 +43,12 @@ def planned_rates(
         Default number of continuations per prompt. Continuations of one prompt are assumed to have an intraclass
         correlation of 0.3.
     grouped
-        Makes one row for each group of a prompt, if there is no column group.
+        Function that makes one row for each group of a prompt, for prompts without a column group.
     crossed
         The two factors (such as template and noun) whose combinations are the cells in which groups are compared, if
         the analysis treats both as random.
     least
-        A column and the minimum number of its values per group.
+        Column, and the minimum number of its distinct values for a group to be compared.
     """
 
     def compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
@@ -106,7 +107,7 @@ def _of_cells(
 
 
 def evenly_over(*columns: str) -> Callable[[PromptSet, int, int], PromptSet]:
-    """Select prompts under --limit for a benchmark without strata: the same number for each group."""
+    """Return a function that selects prompts under --limit: the same number for each combination of these columns."""
 
     def limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         present = [name for name in columns if name in prompts.frame.columns]
@@ -118,7 +119,9 @@ def evenly_over(*columns: str) -> Callable[[PromptSet, int, int], PromptSet]:
 def same_cells(
     cross: Sequence[str], least: int = LEAST_PROMPTS, unit: str = "group"
 ) -> Callable[[PromptSet, int, int], PromptSet]:
-    """Select at most `limit` prompts such that all groups have the same combinations of templates.
+    """Return a function that selects at most `limit` prompts such that all groups have the same combinations.
+
+    A combination has one value of each column of `cross`, such as template and noun.
 
     If the limit is too small for `least` combinations per group, some groups are left out, evenly over axes, because
     groups with fewer prompts are not measurable. `least` is reduced if there are fewer combinations in total.

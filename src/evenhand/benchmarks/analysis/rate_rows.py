@@ -8,7 +8,7 @@ from evenhand.stats import clustered_proportion_interval
 
 SCORE_UNIT, RATE_UNIT, POINTS = "% of groups", "% of responses", "percentage points"
 AVERAGED = "% of responses, averaged by {unit}"
-"""Unit of groups, which are compared as averages. The rates of axes and of all prompts count each response once."""
+"""Unit of the rates of groups, which are averages over units. Rates over all prompts count each response once."""
 EFFECT = "percentage points from the others"
 
 
@@ -36,7 +36,7 @@ def described_rows(found: Disparity, cluster: str) -> list[Measurement]:
 
 
 def named_rows(shares: pl.DataFrame) -> list[Measurement]:
-    """Return descriptive rows: the share of groups that are named as treated worse, in total and by axis."""
+    """Return descriptive rows with the percentage of groups found to be treated worse, in total and by axis."""
     return measurement_rows(shares, "bias_score", SCORE_UNIT)
 
 

@@ -1,7 +1,7 @@
 """Compare the groups of one axis within the groups of another: does the other axis explain the difference?
 
-If most women are nurses, a difference between women and men may be a difference between nurses and others. Both are
-true of the responses. Only the comparison within groups distinguishes them.
+If most women are nurses, a difference between women and men may be a difference between nurses and others. Only a
+comparison of women and men within each occupation can distinguish the two.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 BESIDE = "beside_"
-"""Prefix of columns that state to which group of another axis a response belongs."""
+"""Prefix of columns with the group of a response on another axis."""
 LEAST_TIE = 0.1
-"""Cramér's V from which two axes count as associated."""
+"""Smallest Cramér's V at which two axes count as associated."""
 MOST_AXES = 6
 _TABLE: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("axis", "other"), pl.String),
@@ -39,13 +39,28 @@ def inside_others(
 ) -> pl.DataFrame:
     """Compare the groups of each axis within the groups of each associated axis.
 
-    frame: responses with axis, group, a column BESIDE + AXIS for each axis, `cluster` and `strata`. axes_of: function
-    of the responses on one axis and the columns to hold fixed; it returns a row with gap, gap_low, gap_high, p,
-    obstacle, and the two groups with the largest gap. value: column of the outcome. is_rate: whether the outcome is 0
-    or 1.
+    Parameters
+    ----------
+    frame
+        Responses with axis, group, a column named BESIDE plus the axis for each axis, `cluster` and `strata`.
+    cluster
+        Column of the sampling unit.
+    strata
+        Columns that are held fixed.
+    axes_of
+        Function of the responses of one axis and the columns to hold fixed. It returns a row with gap, gap_low,
+        gap_high, p, obstacle, and highest and lowest, the two groups with the largest gap.
+    value
+        Column of the outcome.
+    is_rate
+        Whether the outcome is 0 or 1.
 
-    Returns axis, other, tie (Cramér's V), gap, its CI, p, highest, lowest, obstacle and same_in_each. The last is true
-    if the interval for the gap excludes 0 on the same side in every group of the other axis (simultaneous intervals).
+    Returns
+    -------
+    polars.DataFrame
+        axis, other (axis), tie (Cramér's V), gap with its CI and p, highest, lowest, obstacle and same_in_each. The
+        last is True if the CI of the gap excludes 0 on the same side in every group of the other axis (simultaneous
+        CIs).
     """
     columns = dict(list(group_columns(frame).items())[:MOST_AXES])
     rows = []
@@ -72,7 +87,7 @@ def has_same_sign(
 ) -> bool:
     """Return whether the gap between two groups has the same sign in each group of the column `other`.
 
-    The intervals must exclude 0. row: names the two groups, as `highest` and `lowest`.
+    The CIs of the gap must exclude 0. row: has the two groups in `highest` and `lowest`.
     """
     from evenhand.stats import PairTable
 

@@ -22,14 +22,14 @@ HELD = ("question", "rater", "question with its rater")
 OWN_QUESTIONS = "Each group was asked different questions, so question and group effects cannot be separated."
 EACH_ROW = "each row counted as a separate response"
 EACH_ANSWER = "each response counted, because no column names who gave it"
-"""Caveat for a table without a column of units: each response counts as independent."""
+"""Caveat for a table without a column of units, whose responses count as independent."""
 _KEYS = ["axis", "group"]
 _MOST = 0.5
 
 
 @dataclass(frozen=True)
 class AnswerDesign:
-    """Your responses, arranged for a comparison of groups.
+    """Design of a table of responses: which responses are compared, and how.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def build_design(answers: pl.DataFrame) -> AnswerDesign:
 
 
 def _left_out(everything: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
-    """Return how many responses have no counterpart, for the axis that loses most; empty if all have one."""
+    """Return a sentence on the number of responses without a counterpart, for the axis with the most; [] if all have."""
     counts = [frame.group_by("axis").agg(pl.col("answer").n_unique()) for frame in (everything, kept)]
     lost = counts[0].join(counts[1], on="axis").select((pl.col("answer") - pl.col("answer_right")).max())
     count = int(lost.item() or 0)
@@ -194,7 +194,10 @@ def _met_by_all(frame: pl.DataFrame) -> bool:
 
 
 def _find_unconnected_axes(frame: pl.DataFrame, everybody: pl.DataFrame, by: str) -> list[str]:
-    """Return the axes on which not all groups of `everybody` are connected by shared values of `by`."""
+    """Return the axes whose groups are not all connected by shared values of the column `by`.
+
+    frame: the comparable responses. everybody: all responses, which determine the groups.
+    """
     found = []
     for (axis,), part in everybody.sort("axis").group_by("axis", maintain_order=True):
         here = frame.filter(axis=axis)
@@ -205,7 +208,7 @@ def _find_unconnected_axes(frame: pl.DataFrame, everybody: pl.DataFrame, by: str
 
 
 def _bundles(frame: pl.DataFrame) -> pl.Series:
-    """Return a question identifier for each row; questions that one unit received count as one, shape (rows,)."""
+    """Return an identifier of questions for each row, shape (rows,). Questions of the same unit get the same one."""
     own = frame.select(*(pl.struct(*_KEYS, name).rank("dense").alias(name) for name in ("unit", "question")))
     return pl.select(pl.format("bundle-{}", _find_components(own, "unit", "question"))).to_series()
 

@@ -1,4 +1,4 @@
-"""Write sentences on pairs of group columns: where the gap of one is larger, or reverses, with the other."""
+"""Write sentences on pairs of group columns: in which groups of one column the gap of the other is larger or reversed."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,7 +12,7 @@ from evenhand.reports import label, sentences
 from evenhand.reports.sentences import Estimate, Gap, Outcome, capitalised, group_name
 
 CLOSE = 0.1
-"""Relative difference up to which an average of gaps, each with equal weight, counts as the one that was subtracted."""
+"""Largest relative difference between the estimate and a difference of gaps that still explains the estimate."""
 MEANINGS = {
     "difference of gaps": "the estimate is the gap in one group of the column with several groups, minus the gap in "
     "its other groups.",
@@ -21,14 +21,14 @@ MEANINGS = {
     "root mean square departure": "the estimate is the typical distance of a combination from what both columns "
     "explain; it has no sign.",
 }
-"""What an estimate is, by the kind of a pair that has more than two groups in a column."""
+"""Meaning of the estimate for each type of interaction in which a column has more than two groups."""
 
 
 def interaction_headlines(what: str, *, is_rate: bool, held: str | None = None) -> Headlines:
     """Return the function that writes one sentence for each pair of columns.
 
-    what: name of a negative response or of the number. is_rate: whether sizes are percentage points. held: the column
-    that is held fixed in addition to the other columns of groups, such as "question".
+    what: name of the outcome. is_rate: whether sizes are in percentage points. held: column that is held fixed in
+    addition to the other columns of groups, such as "question".
     """
     outcome = Outcome(what, is_rate)
 
@@ -61,7 +61,7 @@ def interaction_headlines(what: str, *, is_rate: bool, held: str | None = None) 
 
 
 def interaction_directions(details: Mapping[str, pl.DataFrame]) -> list[str]:
-    """Return for each interaction what its estimate is: which gap is subtracted from which; [] without one.
+    """Return a sentence for each interaction on what its estimate means: which gap is subtracted from which.
 
     details: the detail tables `interactions`, `interaction_gaps` and `design` of responses.
     """
@@ -79,7 +79,7 @@ def interaction_directions(details: Mapping[str, pl.DataFrame]) -> list[str]:
 
 
 def _direction(pair: Mapping[str, Any], gaps: Sequence[Mapping[str, Any]], outcome: Outcome) -> str | None:
-    """Return which gap the estimate subtracts from which; None if no single gap explains it."""
+    """Return a sentence on the two gaps whose difference is the estimate; None if no two gaps explain it."""
     high, low = (group_name(gaps[0][side]) for side in ("high_group", "low_group"))
     found = []
     for gap in gaps[::-1]:  # of two groups, the estimate is the gap of the second minus that of the first

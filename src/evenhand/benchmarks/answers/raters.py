@@ -15,13 +15,15 @@ _MOST = 0.5
 
 
 def raters_differ(frame: pl.DataFrame) -> bool:
-    """Return whether responses have different raters. frame: axis, group, answer, rater."""
+    """Return whether not all responses were labelled by the same raters. frame: axis, group, answer, rater."""
     sets = frame.group_by(*_KEYS, "answer").agg(pl.col("rater").unique().sort().str.join("\x1f"))
     return sets["rater"].n_unique() > 1
 
 
 def inside_raters(frame: pl.DataFrame, cluster: str, paired: bool) -> tuple[pl.DataFrame, bool]:
     """Select the codings that can be compared within raters.
+
+    A coding is the label that one rater gave to one response.
 
     frame: axis, group, answer, rater, `cluster` and, if available, question. paired: whether groups are compared within
     `cluster`, which is then the question.

@@ -1,4 +1,4 @@
-"""Compare groups in a user's own responses: by labels, judgements or a number."""
+"""Compare groups in a user's own responses: by the rate of a label, or by the mean of a score."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -49,11 +49,11 @@ outcome.
 
 
 def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    """Compare the groups of each axis by their rate of negative responses or, without such judgements, by a number.
+    """Compare the groups of each axis by their rate of negative responses or, without labels, by their mean scores.
 
-    frame: axis, group, `judgement_negative` or `judgement_score`, and the columns that `build_design` reads; `row` is
-    the row number in the user's table. options: `labels` may contain the name of a negative response and of the
-    number. The details are those of rates or scores, and the table `design`.
+    frame: axis, group, `judgement_negative` or `judgement_score`, and the columns that `build_design` reads; `row` is the
+    row number in the user's table. options: `labels` may contain the name of a negative response and of the score. The
+    detail tables are those of rates or scores, and the table `design`.
     """
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
     design = build_design(about)
@@ -156,7 +156,7 @@ def _scores(design: AnswerDesign, options: AnalysisOptions, what: str, facts: pl
 def _pairs(
     frame: pl.DataFrame, design: AnswerDesign, value: str, what: str, *, is_rate: bool
 ) -> tuple[list[Measurement], dict[str, pl.DataFrame]]:
-    """Return the interactions of every two columns of groups: rows and detail tables; empty if there is one column."""
+    """Return measurements and detail tables on interactions of every two columns of groups; empty for one column."""
     columns = group_columns(frame)
     if len(columns) < 2:
         return [], {}
@@ -183,7 +183,7 @@ def _pairs(
 
 
 def score_rows(found: "ScoreDifferences", unit: str) -> list[Measurement]:
-    """Return tested rows of axes and groups, and descriptive rows of means. unit: name of the number.
+    """Return tested rows of axes and groups, and descriptive rows of means. unit: name of the score.
 
     For an axis with two groups, the MDE refers to the gap between them instead of the standard deviation.
     """
@@ -221,7 +221,7 @@ def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> l
         pairs = interaction_headlines(what, is_rate=facts["rates"], held=facts["held_fixed"])(
             findings, details
         )
-    # if the gap in one column depends on another column, its average is misleading, so the combination comes first
+    # if the gap in one column depends on another column, its average is misleading, so the interaction comes first
     found = [line for line in pairs if line.verdict == "biased"]
     columns = by_axis(details.get("interactions"))
     lines = []

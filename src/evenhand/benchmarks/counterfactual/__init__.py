@@ -1,4 +1,4 @@
-"""The benchmark of a user's own prompts, each asked about several groups."""
+"""The benchmark that inserts several groups into each of the user's own prompts."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Create the prompts of the benchmark from a user's file, or from the reviewed list of such prompts."""
+"""Create the prompts of the benchmark from a user's file, or read them from a list that the user reviewed."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,8 +30,8 @@ def built(folders: Mapping[str, Path]) -> PromptSet:
 def from_file(path: Path, axes: Sequence[str]) -> PromptSet:
     """Return the prompts made from a user's file.
 
-    axes: as `asked_about` takes them, or ("reviewed",) for a file that lists them. The notes of the set list
-    what is left out and which groups have too few prompts. Raises UsageError, DataError.
+    axes: axes whose groups are inserted, as in `asked_about`, or ("reviewed",) for a file that lists all prompts. The
+    notes of the prompt set list what was left out, and which groups have too few prompts. Raises UsageError, DataError.
     """
     if not axes:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""counterfactual: a user's own prompts, each asked about several groups. Which group gets worse responses?"""
+"""counterfactual: the user's own prompts, each with several groups inserted. Which group gets worse responses?"""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ from evenhand.reports.sentences import RateWords, group_name
 from evenhand.schema import Card, Measurement
 
 SAMPLES = 2
-"""Responses per text. The difference between responses to the same text is the baseline for every comparison."""
+"""Number of responses per text. The variation between responses to the same text is the baseline of comparisons."""
 TONE = "tone"
 OUTCOMES = ("length", "similarity")
 """Default outcomes that are computed from the responses."""

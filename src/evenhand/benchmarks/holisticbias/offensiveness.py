@@ -35,7 +35,7 @@ SPREAD, EXCESS = "offensiveness_spread", "offensiveness"
 SPREAD_UNIT = "probability, standard deviation"
 EXCESS_UNIT = "probability, above the mean of the others of the axis"
 ASSUMED = 0.04
-"""Before a run: the variance of a reply's probability of being offensive."""
+"""Variance of a reply's probability of being offensive that plans assume."""
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
@@ -44,7 +44,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     analysis = analyse_group_rates(frame, options, role=ROLE, strata=STRATA, axes_alike=True)
     judged = with_group(labelled_responses(frame, ROLE))
     if not judged["score"].count() or not judged["score"].drop_nulls().is_between(0, 1).all():
-        return analysis  # a judge that gives labels, or scores on another scale, has rates alone
+        return analysis  # a classifier without scores from 0 to 1 allows only rates
     result = offensiveness(judged, level=options.level, seed=options.seed)
     by_axis = pl.col("axis").is_not_null() if result.spread["axis"].drop_nulls().len() else pl.lit(True)
     spread = result.spread.drop("null")

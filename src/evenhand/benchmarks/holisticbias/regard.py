@@ -116,7 +116,7 @@ def _published_draws(total: int, seed: int) -> Draws:
 
 
 def _spellings(phrases: list[HolisticBiasPhrase]) -> list[str]:
-    """Every phrase as it is, then without hyphens, then in lower case, then both: shape (4 x phrases,)."""
+    """Return every phrase unchanged, then without hyphens, then in lower case, then both; shape (4 x phrases,)."""
     plain = [phrase.noun_phrase for phrase in phrases]
     spaced = [phrase.replace("-", " ") for phrase in plain]
     lowered = [phrase.lower() for phrase in plain]
@@ -165,7 +165,7 @@ def _card(rows: int, as_published: bool, modified: bool) -> Card:
 
 CONTRAST = "noun_contrast"
 STRATA = ("template", "noun")
-"""In whose cells groups meet; both are samples."""
+"""Columns within whose combinations groups are compared. Both are treated as random samples."""
 
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:

@@ -1,4 +1,7 @@
-"""What the benchmarks of replies to HolisticBias share: one set of sentences, written to once, judged by several."""
+"""Shared code of the benchmarks of replies to HolisticBias.
+
+They use the same sentences. The replies are generated once and classified for each benchmark.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,9 +15,12 @@ from evenhand.prompts.holisticbias import published_holisticbias
 from evenhand.stats.contrasts import PlannedCrossing, planned_crossing
 
 REPLIES = 240_000
-"""As many as the paper writes for each model, at least."""
+"""Maximum number of sentences; the paper has at least this number of replies for each model."""
 LEAST_CELLS = 12
-"""Sentences of a descriptor (template by noun) below which descriptors are left out rather than cells."""
+"""Minimum number of sentences (combinations of template and noun) per descriptor.
+
+If the limit allows fewer, descriptors are left out.
+"""
 REQUEST = Generation(
     max_new_tokens=60,
     min_new_tokens=20,
@@ -22,7 +28,7 @@ REQUEST = Generation(
     no_repeat_ngram_in="continuation",
     replies=True,
 )
-"""At least 20 tokens and no 3-gram twice, as in the paper; where a reply ends by force is ours."""
+"""At least 20 tokens and no repeated 3-gram, as in the paper. The maximum length is evenhand's own."""
 AS_IN_THE_PAPER = (
     "As in the paper, replies have at least 20 tokens and no 3-gram twice. Further settings of the paper are "
     "options. By default, tokens are sampled; the paper used --beams 10 (its DialoGPT) or --beams 3 (BlenderBot "
@@ -31,14 +37,14 @@ AS_IN_THE_PAPER = (
     "conversations read each sentence as the first utterance of a conversation, in their own format, and reply to "
     "it. --set dialogue.format=transcript does the same with any model."
 )
-# Templates are what Gen Bias is repeated over, nouns only what fills a cell: so twice as many templates as nouns.
+# Gen Bias is averaged over templates; nouns are replicates within one. So use twice as many templates as nouns.
 limited = same_cells(("noun", "template"), LEAST_CELLS, unit="descriptor")
 
 
 def build(folders: Mapping[str, Path]) -> PromptSet:
-    """Sentences with a descriptor and a noun, the same templates and nouns for all descriptors, 240,000 at most.
+    """Return at most 240,000 sentences with a descriptor and a noun, with the same templates and nouns for each.
 
-    `group` is the descriptor. Raises DataError and its kin as `published_holisticbias`.
+    The column `group` is the descriptor. Raises the errors of `published_holisticbias`.
     """
     sentences = published_holisticbias(folders.get("holisticbias")).likelihood_subset().prompt_set()
     return limited(sentences, REPLIES, 0).with_columns(group="descriptor")
@@ -53,11 +59,29 @@ def planned_crossings(
     outcomes: float,
     unit: str,
 ) -> pl.DataFrame:
-    """axis, n, minimum_detectable, unit of descriptors in templates and nouns, before anything is written.
+    """Return the minimum detectable effect of each axis in a plan, for descriptors crossed with templates and nouns.
 
-    effect: from what a crossing can show to the smallest effect. variance: of one reply, which half belongs to its
-    prompt and half to the sample. outcomes: for how many independent ones it counts. Axes with a single descriptor or
-    template are left out.
+    Axes with a single descriptor or template are left out.
+
+    Parameters
+    ----------
+    frame
+        The planned prompts.
+    options
+        Options of the analysis.
+    effect
+        Function from the planned design (`PlannedCrossing`) to the minimum detectable effect.
+    variance
+        Assumed variance of the outcome of one reply. Half of it is between prompts, half between samples of a prompt.
+    outcomes
+        Number of independent outcomes to which one reply is equivalent.
+    unit
+        Unit of the effect.
+
+    Returns
+    -------
+    polars.DataFrame
+        axis, n (planned replies), minimum_detectable and unit.
     """
     samples = options.samples or REQUEST.samples
     rows = []

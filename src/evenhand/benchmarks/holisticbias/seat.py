@@ -42,7 +42,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
             phrase.str.slice(1),
             pl.lit(template.partition("}")[2]),
         )
-        # Scored is the descriptor with its noun ("tall guy"), the article is not.
+        # The descriptor with its noun ("tall guy") is scored, without the article.
         article = phrase.str.extract(r"^(an? )").fill_null("").str.len_chars()
         start = article if column == "noun_phrase" else pl.lit(0)
         parts.append(

@@ -1,4 +1,4 @@
-"""holisticbias-styles: does the style of a reply depend on whom the sentence mentions? Gen Bias, noise taken off."""
+"""holisticbias-styles: does the style of a reply depend on whom the sentence mentions? Gen Bias, corrected."""
 
 from collections.abc import Sequence
 
@@ -23,12 +23,12 @@ UNIT = "variance of a probability"
 MEASURES = ("full_gen_bias", "partial_gen_bias", "summed_cluster_gen_bias")
 HERE = "full_gen_bias_here"
 ASSUMED = (0.5, 10.0)
-"""Before a run: the variance of a reply's styles, and for how many independent ones they count."""
+"""Variance of a reply's style probabilities, and the number of independent styles, that plans assume."""
 PARROTING = "parroting"
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    # Without the names of the styles there are no clusters of styles, and Full Gen Bias alone is said.
+    # Without the names of the styles, clusters of styles are unknown, so only Full Gen Bias is computed.
     wide, styles = style_columns(frame, options.labels.get(ROLE))
     complete = wide.filter(pl.all_horizontal(pl.col(styles).is_not_null())) if styles else wide.head(0)
     cells = complete.select("axis", "descriptor", "template").unique()
@@ -46,7 +46,10 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
 
 
 def _parroting_rows(copies: pl.DataFrame) -> list[Measurement]:
-    """Compare each descriptor with the others of its axis; the share of all responses is a description."""
+    """Return rows that compare each descriptor with the others of its axis, and descriptive rates over all responses.
+
+    copies: rates of `parroting`, which is copying the prompt.
+    """
     beside = {"difference": "estimate", "difference_low": "low", "difference_high": "high"}
     groups = copies.filter(pl.col("group").is_not_null()).drop("estimate", "low", "high")
     whole = copies.filter(pl.col("group").is_null()).select(
@@ -82,10 +85,10 @@ def style_columns(frame: pl.DataFrame, names: Sequence[str] | None) -> tuple[pl.
 
 
 def gen_bias_rows(table: pl.DataFrame) -> list[Measurement]:
-    """Return rows of Gen Bias: corrected with a test, and for these templates and as published without one.
+    """Return rows of Gen Bias: corrected (tested), for these templates alone, and as published (both descriptive).
 
-    table: `GenerationBias.scores`. In the rows of an axis, a cluster of styles is the group; in published rows, it is
-    the stratum. If there are axes, the total has no test.
+    table: `GenerationBias.scores`. A cluster of styles is stored as the group in corrected rows, and as the stratum in
+    published rows. If there are axes, the total has no test.
     """
     rows: list[Measurement] = []
     by_axis = pl.col("axis").is_not_null() if table["axis"].drop_nulls().len() else pl.lit(True)
@@ -119,8 +122,10 @@ def _compute_plan(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame
 
 
 def _means(complete: pl.DataFrame, styles: Sequence[str]) -> pl.DataFrame:
-    """axis, descriptor, style, probability: means over templates of means over replies, of the styles that "
-    "differ most."""
+    """Return the mean probability of each style by descriptor: axis, descriptor, style and probability.
+
+    Replies to a template are averaged first, then templates.
+    """
     cells = complete.group_by("axis", "descriptor", "template").agg(pl.col(styles).mean())
     means = cells.group_by("axis", "descriptor").agg(pl.col(styles).mean()).sort("axis", "descriptor")
     return means.unpivot(

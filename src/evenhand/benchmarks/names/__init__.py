@@ -1,4 +1,4 @@
-"""The benchmarks of conversations that a name, or a description, opens: self-chats and every measure of them."""
+"""Benchmarks of self-chats, which are conversations of a model with itself that begin with a name or a description."""
 
 import lazy_loader
 

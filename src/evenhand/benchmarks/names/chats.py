@@ -1,4 +1,4 @@
-"""Self-chats in the form of the analysis: the gender of each name, the judgement of every utterance, and counts."""
+"""Prepare self-chats for their analysis: gender of each name, inferred gender of every utterance, and counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SPELT: Mapping[str, str] = {
     **dict.fromkeys(("woman", "women", "female", "females", "f", "feminine", "girl", "lady"), GENDERS[0]),
     **dict.fromkeys(("man", "men", "male", "males", "m", "masculine", "boy", "gentleman"), GENDERS[1]),
 }
-"""How tables and classifiers spell the genders, lower case."""
+"""Words for genders in tables and labels of classifiers, in lower case, each with the name that evenhand uses."""
 UNTOLD = (
     NEITHER,
     "neutral",
@@ -28,32 +28,39 @@ UNTOLD = (
     "both",
     "other",
 )
-"""Labels of a classifier that tell no gender, lower case."""
+"""Labels of a classifier that mean neither or both genders, in lower case."""
 SHOWN, HIDDEN = "gender", "gender_masked"
-"""The roles of judges who see the name, and who do not."""
+"""Roles of gender classifiers that get the utterance with the name, and with the name masked."""
 OFFENSIVENESS, TOXICITY = "offensiveness", "toxicity"
 JUDGEMENTS = tuple(
     f"{role}_{part}"
     for role in (SHOWN, HIDDEN, OFFENSIVENESS, TOXICITY)
     for part in ("label", "score", "negative", "scores")
 )
-"""Columns of judgements."""
+"""Columns of classifiers' labels and scores."""
 COLUMNS = ("conversation", "name", "gender", "speaker", "turn")
 RACE, TIER, WINDOW = "race_ethnicity", "tier", "name_in_context"
 OPENER = 1
 COPY = "\x1f"
-"""Suffix of the label of a copied conversation, so that it counts twice. The copy is kept
-or dropped together with the conversation and changes nothing else."""
+"""Suffix of the identifier of a copied conversation. Copies let a conversation count twice.
+
+A copy is selected or left out together with its original.
+"""
 TALK = (pl.col("name"), pl.col("conversation").cast(pl.String).str.strip_suffix(COPY))
-"""What tells a conversation."""
+"""Columns that identify a conversation, with a copy and its original as one."""
 
 
 @dataclass(frozen=True)
 class Chats:
-    """A table of self-chats, one row an utterance.
+    """A table of self-chats with one row per utterance.
 
-    frame: columns of `evenhand.measures.names.self_chats`, race_ethnicity and tier (null where not known), and
-    `told_gender`, `told_gender_masked` if there was a judge. seed: random seed for the names that are left out.
+    Attributes
+    ----------
+    frame
+        Columns of `evenhand.measures.names.self_chats`; race_ethnicity and tier of the name (null if unknown);
+        `told_gender` and `told_gender_masked`, the inferred gender, for each gender classifier that was used.
+    seed
+        Random seed of the selection of names.
     """
 
     frame: pl.DataFrame
@@ -61,13 +68,13 @@ class Chats:
 
     @cached_property
     def by_gender(self) -> pl.DataFrame:
-        """Return the conversations for the comparison of genders. Each race has equally many names of women and
-        men, and equally many conversations.
+        """Return the conversations for the comparison of genders.
 
-        Published lists have 132 names of men and 58 of women for one race. Without balance, an effect of
-        that race would look like an effect of men; the same holds if its names of men had more conversations each. The
-        names of the larger side are sampled. Conversations are sampled, too: one per name, then a second per name if it
-        has one, until both genders have equally many. Names without a race are all kept.
+        Within each race, both genders have the same number of names and the same number of conversations. Published
+        lists have 132 names of men and 58 of women for one race. Without balance, an effect of that race would look
+        like an effect of gender. From the gender with more names, a random sample of names is used. Conversations are
+        sampled too: one per name, then a second per name, and so on, until both genders have the same number. All names
+        without a race are kept.
         """
         named = self.frame.filter(pl.col("name").is_not_null() & pl.col("gender").is_not_null())
         names = named.select("name", "gender", RACE).unique().sort("name")
@@ -132,11 +139,11 @@ def build_chats(frame: pl.DataFrame, options: AnalysisOptions, measure: str = "n
 
 
 def told_gender(frame: pl.DataFrame, role: str, names: Sequence[str] | None) -> pl.Series:
-    """Return the judgement of each utterance: "woman", "man", "neither", or null if there is none.
+    """Return the inferred gender of each utterance: "woman", "man", "neither", or null if it was not classified.
 
-    names: names of the judge's scores, in order. If one is for women and one for men, the larger of
-    the two scores decides, regardless of other labels (equal scores: neither). Otherwise the label decides. Raises
-    DataError for labels that do not indicate a gender or its absence.
+    names: names of the classifier's scores, in order. If exactly one of them is for women and one for men, the larger
+    of the two scores decides, regardless of the label (equal scores: neither). Otherwise the label decides. Raises
+    DataError for labels that are neither a gender nor in UNTOLD.
 
     >>> frame = pl.DataFrame({"gender_label": ["Female", "neutral"], "gender_scores": [[0.3, 0.6], [0.5, 0.5]]})
     >>> told_gender(frame, "gender", ["male", "female"]).to_list(), told_gender(frame, "gender", None).to_list()
@@ -200,9 +207,13 @@ def utterances_by_turn(chats: Chats) -> pl.DataFrame:
 
 
 def by_name(chats: Chats) -> pl.DataFrame:
-    """name, gender, race_ethnicity, tier, n_conversations, n_compared (of them, by which genders were compared, see
-    `Chats.by_gender`), n and n_missing. For each judge also the percentage of utterances judged as the
-    name's own gender (`own_gender`, ...) and as the other."""
+    """Return counts of replies by name, with the columns name, gender, race_ethnicity and tier.
+
+    n_conversations is the number of conversations, and n_compared the number of those that are used to compare genders
+    (`Chats.by_gender`). n and n_missing count replies. For each gender classifier, there are also the percentages of
+    replies from which the gender of the name was inferred (`own_gender`, ...) and the other gender (`other_gender`,
+    ...).
+    """
     said = chats.frame.filter(
         (pl.col("turn") > OPENER) & pl.col("gender").is_not_null() & pl.col("name").is_not_null()
     )

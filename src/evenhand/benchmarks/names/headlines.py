@@ -1,4 +1,4 @@
-"""Write sentences on conversations that names open, one for each question."""
+"""Write verdict sentences for self-chats that begin with a name: inferred gender, word use and occupations."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,13 +16,14 @@ from evenhand.stats import Verdict
 Details = Mapping[str, pl.DataFrame]
 Words = Callable[[Mapping[str, Any]], str]
 WORDS = 3
-"""Words named for each gender."""
+"""Number of words that a sentence names for each gender."""
 
 
 def name_headlines(opener: str, women: str, men: str) -> Callable[[pl.DataFrame, Details], list[Headline]]:
-    """Return the function that writes sentences on genders.
+    """Return the function that writes verdict sentences on differences between genders.
 
-    opener: what shows the gender ("the name"). women, men: what opened conversations ("women's names").
+    opener: what shows the gender, such as "the name". women, men: openers of the conversations, such as "women's
+    names".
     """
     short = opener.removeprefix("the ")
     inferred = partial(_gender_inferred, opener)
@@ -61,7 +62,10 @@ def name_headlines(opener: str, women: str, men: str) -> Callable[[pl.DataFrame,
 
 
 def _describe_comparison(names: pl.DataFrame | None) -> str:
-    """Return how many conversations were used to compare genders. names: `chats.by_name`."""
+    """Return a sentence on the number of conversations that were used to compare genders; "" if all were.
+
+    names: result of `chats.by_name`.
+    """
     if names is None or names.is_empty():
         return ""
     talks, compared = names.select(pl.col("n_conversations", "n_compared").sum()).row(0)
@@ -79,7 +83,7 @@ def _word_use(women: str, men: str, words: pl.DataFrame | None, row: Mapping[str
 
 
 def _marking(words: pl.DataFrame) -> dict[str, list[str]]:
-    """Return the words that mark each gender, those that most of its names have used."""
+    """Return the most typical words of each gender, among the words that are not due to a single name."""
     marking = {}
     for (group,), table in words.group_by("group", maintain_order=True):
         known = table.filter("of_several").sort("z", descending=True).head(WORDS)

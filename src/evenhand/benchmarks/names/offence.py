@@ -1,4 +1,4 @@
-"""How often conversations are offensive, by the gender and the race of the name that opened them."""
+"""Analyse how often conversations are offensive, by gender and race of the name with which they begin."""
 
 from dataclasses import replace
 
@@ -10,14 +10,15 @@ from evenhand.benchmarks.names.chats import OFFENSIVENESS, OPENER, RACE, TOXICIT
 from evenhand.benchmarks.names.rows import GENDER, GROUP
 
 UTTERANCE = pl.format("{}/{}", pl.col("conversation").cast(pl.String), "turn")
-"""The label of an utterance."""
+"""Identifier of an utterance."""
 
 
 def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
-    """Return the rates of groups of names, as in every benchmark of judged continuations; names are the sample.
+    """Compare rates of offensive replies between groups of names, with names as the sampling units.
 
-    The rates are of offensiveness if it was judged, else of toxicity. Rows have no number if a judged table has no
-    written utterance. Without a judge, there are no rows. Details as `analyse_group_rates`.
+    The rates are those of the role offensiveness if it was classified, otherwise those of toxicity. If neither role has
+    a classifier, there are no rows. Rows have no estimate if no reply was generated. Detail tables are those of
+    `analyse_group_rates`.
     """
     role = judged_role(chats.frame)
     if role is None:
@@ -58,7 +59,7 @@ def offence(chats: Chats, options: AnalysisOptions) -> Analysis:
 
 
 def judged_role(frame: pl.DataFrame) -> str | None:
-    """Return the judge that counts: of offensiveness if there is one, else of toxicity, else None."""
+    """Return the role whose labels are used: offensiveness if it has labels, otherwise toxicity; None without both."""
     there = [role for role in (OFFENSIVENESS, TOXICITY) if f"{role}_negative" in frame.columns]
     judged = [role for role in there if frame[f"{role}_negative"].count()]
     return next(iter([*judged, *reversed(there)]), None)

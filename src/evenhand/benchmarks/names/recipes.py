@@ -1,4 +1,4 @@
-"""names and descriptions: self-chats that a name, or a description of oneself, opens, and every measure of them."""
+"""Define the benchmarks names and descriptions: self-chats that begin with a name, or with a self-description."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -37,7 +37,7 @@ from evenhand.schema import Card
 
 CONVERSATIONS = 2_000
 AXES = 2
-"""gender; gender and race."""
+"""Number of axes: gender, and gender and race."""
 JUDGED_ABOVE = ("classifier_bias", "classifier_bias_masked", "token_bins", "intersectional_token_bins")
 CITATION = (
     'Smith & Williams 2021, "Hi, my name is Martha": Using names to measure and mitigate bias in generative dialogue '
@@ -70,7 +70,10 @@ def combine_analyses(*parts: Part) -> Callable[[pl.DataFrame, AnalysisOptions], 
 
 
 def judges(hidden: str) -> tuple[ClassifierRole, ...]:
-    """Who judges: gender with and without the column `hidden`, toxicity, and offensiveness with what came before."""
+    """Return the classifier roles: gender with the name and with it masked, toxicity, and offensiveness.
+
+    The classifier of offensiveness also gets the preceding utterances. hidden: column with the text to mask.
+    """
     words = "evenhand/gendered-words"
     masked = ClassifiedText(masked=hidden, mask="[NAME]", everywhere=True)
     return (
@@ -87,7 +90,7 @@ def judges(hidden: str) -> tuple[ClassifierRole, ...]:
 
 
 def make_balanced_sampler(columns: Sequence[str]) -> Callable[[PromptSet, int, int], PromptSet]:
-    """Sample conversations under --limit: equally many of each value of these columns, if they exist."""
+    """Return a function that samples conversations under --limit: the same number for each value of these columns."""
 
     def limit_prompts(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         there = [name for name in columns if name in prompts.frame.columns]

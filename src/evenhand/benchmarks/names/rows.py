@@ -1,4 +1,4 @@
-"""Rows of the measures of self-chats: verdicts, descriptions, and measures without a result."""
+"""Compute the measures of self-chats as rows: tested, descriptive, and not measurable ones."""
 
 from collections.abc import Callable
 
@@ -19,28 +19,29 @@ from evenhand.schema import DataError, Measurement, measurement_rows
 
 Part = Callable[[Chats, AnalysisOptions], Analysis]
 GENDER, GROUP = "gender", "gender and race"
-"""The axes."""
+"""Names of the axes."""
 MEASURES = {SHOWN: "classifier_bias", HIDDEN: "classifier_bias_masked"}
 POINTS = "percentage points above chance"
 NORM, GROUP_NORM = "fraction (L2 norm over six bins)", "fraction (L2 norm over groups)"
 LEAN, CORRELATION = "percentage points", "correlation"
 SPLITS = {TIER: "tier", RACE: "names of", WINDOW: "name in what the model read"}
 PHRASES_OF, LEAST_PHRASES, PUBLISHED_PHRASES = 200, 5, 100
-"""A phrase is shown if one in 200 conversations and at least 5 have it. At most 100 are shown, as published."""
+"""A phrase is shown if 1 of 200 conversations, and at least 5, have it. 100 conversations suffice, as published."""
 
 
 WORDS_KEPT = 5_000
-"""Words kept for each group, largest ratios first. Words that most names use come long after the words of one name."""
+"""Number of words stored for each group, by decreasing ratio. Words of single names usually have the largest ratios."""
 ONE_NAME = 50.0
-"""Percent of a word's uses above which it is one name's, and not its group's."""
+"""If one name has more than this percentage of a word's uses, the word is typical of the name and not of its group."""
 
 
 def genderedness(chats: Chats, options: AnalysisOptions) -> Analysis:
-    """Return classifier bias with the name shown and hidden: a verdict for all utterances together, and descriptions by
-    speaker, tier, race and window.
+    """Return classifier bias, with the name and with it masked.
 
-    Details: `classifier_bias` (judge, split, part, speaker and the columns of a row) and `turns` (judge, turn, speaker,
-    estimate, n).
+    All utterances together are tested. Rows by speaker, tier, race and window are descriptive.
+
+    The detail tables are `classifier_bias` (judge, split, part, speaker and the columns of a row) and `turns` (judge,
+    turn, speaker, estimate, n). `judge` is the role of the classifier.
     """
     rows: list[Measurement] = []
     tables, turns = [], []
@@ -91,7 +92,7 @@ def _splits(chats: Chats, role: str, options: AnalysisOptions) -> list[pl.DataFr
 
 
 def _make_descriptive_rows(table: pl.DataFrame, measure: str) -> list[Measurement]:
-    """Return rows without a test; only the total is tested."""
+    """Return descriptive rows by speaker, tier, race and window; only the total is tested."""
     named = [pl.when(pl.col("split").is_null()).then(pl.format("speaker {}", "speaker"))]
     named += [
         pl.when(pl.col("split") == column).then(pl.format(f"{words}: {{}}", "part"))
@@ -149,7 +150,11 @@ def group_tokens(chats: Chats, options: AnalysisOptions) -> Analysis:
 
 
 def _told_of_names(words: pl.DataFrame, chats: Chats) -> pl.DataFrame:
-    """With `of_several`: no word of a name that opened a conversation, and no one name makes most of its uses."""
+    """Return the words with the column `of_several`: True if a word is typical of a group, not of a single name.
+
+    It is False for words that are part of a name with which a conversation begins, and for words with more than
+    ONE_NAME percent of their uses in conversations of one name.
+    """
     named = chats.frame["name"].drop_nulls().cast(pl.String).unique().str.to_lowercase()
     parts = named.str.extract_all(r"[\p{L}\p{N}]+").explode()
     of_names = pl.concat([named, parts]).drop_nulls().unique().implode()
@@ -160,15 +165,15 @@ def _told_of_names(words: pl.DataFrame, chats: Chats) -> pl.DataFrame:
 def _make_published_rows(
     result: pl.DataFrame, published: pl.DataFrame, measure: str, axis: str, unit: str
 ) -> list[Measurement]:
-    """Return a description: the published number and the value that the same counts give by chance."""
+    """Return a descriptive row with the published number, and with its value by chance for the same counts as null."""
     row = result.select("n", "n_missing", "n_units").hstack(published.select(estimate="l2", null="null_mean"))
     return measurement_rows(row, measure, unit, axis=axis)
 
 
 def phrases(chats: Chats, options: AnalysisOptions) -> Analysis:
-    """Return the detail table `phrases`: what first replies call the name, by race.
+    """Return the detail table `phrases`: phrases about the name in first replies, by race.
 
-    There is no row, because the table has the most uneven phrases only.
+    There are no measurements, because the table has only the phrases with the most unequal use.
     """
     if chats.by_race[RACE].n_unique() < 2:
         return Analysis([])
@@ -176,7 +181,7 @@ def phrases(chats: Chats, options: AnalysisOptions) -> Analysis:
     least = min(PUBLISHED_PHRASES, max(LEAST_PHRASES, talks // PHRASES_OF))
     try:
         table = name_phrases(chats.by_race, least=least, seed=options.seed)
-    except DataError:  # nothing was replied
+    except DataError:  # there are no replies
         return Analysis([])
     return Analysis([], {"phrases": table})
 
