@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 
 from evenhand.cli.panels import group_by_panel
 from evenhand.schema import UsageError, unknown_name
+from evenhand.study import require_range
 
 if TYPE_CHECKING:
     from evenhand.runs import Progress
@@ -42,10 +43,6 @@ Samples = Annotated[
     typer.Option(min=1, help="Number of responses per prompt. Default: the benchmark's number."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Random seed. Default: 0.")]
-StudyFolder = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="Folder for the study. Default: a new folder in runs/."),
-]
 ReportCopy = Annotated[Path | None, typer.Option(help="Also write the report to this file.")]
 LONGEST_NAME = 200
 """Maximum length of a file name in bytes. Systems allow 255; the temporary file next to it needs some of them."""
@@ -77,26 +74,8 @@ class Command(TyperCommand):
             raise
 
 
-def require_range(expected: str, is_valid: Callable[[float], bool]) -> Callable[..., float | None]:
-    """Return a callback of an option that refuses other numbers, for ranges that `min` and `max` cannot state.
-
-    expected: the range in words, as in "a number greater than 0". is_valid: whether a number is in it.
-    """
-
-    def check(ctx: typer.Context, param: typer.CallbackParam, value: float | None) -> float | None:
-        if value is None or is_valid(value):
-            return value
-        flag = max(param.opts, key=len)
-        raise UsageError(
-            f"`{flag}` must be {expected}, got {value:g}.", f"`{ctx.command_path} --help` describes {flag}."
-        )
-
-    return check
-
-
 require_positive = require_range("a number greater than 0", lambda value: 0 < value < inf)
 require_level = require_range("a number greater than 0 and less than 1", lambda value: 0 < value < 1)
-require_share = require_range("a number of at least 0 and less than 1", lambda value: 0 <= value < 1)
 
 NUMBER_ERRORS = (
     *("int_parsing", "int_parsing_size", "int_from_float", "int_type", "float_parsing", "float_type"),

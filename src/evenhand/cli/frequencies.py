@@ -141,12 +141,11 @@ def frequencies(
     from evenhand.studies.frequencies import (
         FrequencyOptions,
         frequencies_with,
-        given,
         is_count,
         local_folder,
         resumed,
     )
-    from evenhand.study import assign, validated
+    from evenhand.study import assign, drop_missing, validated
 
     asked |= {
         "terms": _split("--terms", terms),
@@ -156,7 +155,7 @@ def frequencies(
     options: dict[str, object] = {}
     for setting in settings:
         assign(options, setting)
-    options |= given(asked)
+    options |= drop_missing(asked)
     if len(sources) == 1 and output is None and is_count(Path(sources[0])):
         if plan:
             raise UsageError(

@@ -9,7 +9,6 @@ from .fields import (
 )
 from .flags import (
     read_flags as read_flags,
-    require_range as require_range,
     verb_parameters as verb_parameters,
 )
 from .options import (
@@ -24,6 +23,9 @@ from .options import (
     problems as problems,
     unknown_value as unknown_value,
     validated as validated,
+)
+from .ranges import (
+    require_range as require_range,
 )
 from .record import (
     Compared as Compared,

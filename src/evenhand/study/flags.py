@@ -12,26 +12,10 @@ from pydantic.fields import FieldInfo
 
 from evenhand.schema import UsageError
 from evenhand.study.fields import bounds, describe_field, get_flag, ordered_fields, plain_type
+from evenhand.study.ranges import require_range
 
 if TYPE_CHECKING:
     from evenhand.study.resuming import StudyOptions
-
-
-def require_range(expected: str, is_valid: Callable[[float], bool]) -> Callable[..., float | None]:
-    """Return a callback for typer that rejects numbers outside a range that `min` and `max` cannot state.
-
-    expected: the range in words, as in "a number greater than 0". is_valid: returns whether a number is in the range.
-    """
-
-    def check(ctx: typer.Context, param: typer.CallbackParam, value: float | None) -> float | None:
-        if value is None or is_valid(value):
-            return value
-        flag = max(param.opts, key=len)
-        raise UsageError(
-            f"`{flag}` must be {expected}, got {value:g}.", f"`{ctx.command_path} --help` describes {flag}."
-        )
-
-    return check
 
 
 def verb_parameters(

@@ -1,5 +1,5 @@
 from .conduct import Counted as Counted, planned as planned, probe as probe
-from .options import FrequencyOptions as FrequencyOptions, given as given
+from .options import FrequencyOptions as FrequencyOptions
 from .page import render_html as render_html
 from .record import Plan as Plan, is_count as is_count
 from .relation import Relation as Relation, join_run as join_run

@@ -1,6 +1,5 @@
 """Options of counting a corpus."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
@@ -102,8 +101,3 @@ class FrequencyOptions(Options):
     def deciding(self) -> dict[str, Any]:
         """Return the options that affect the counts, as plain data."""
         return self.model_dump(mode="json", exclude=set(NOT_DECIDING))
-
-
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given: those that are neither None nor empty."""
-    return {name: value for name, value in options.items() if value is not None and value not in ((), {}, [])}

@@ -14,7 +14,7 @@ from evenhand.corpus.reading import parse_sources
 from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import VERSION, UsageError, as_json, checked_kinds
 from evenhand.studies.frequencies.conduct import Counted, conduct, go_on
-from evenhand.studies.frequencies.options import NOT_DECIDING, FrequencyOptions, given
+from evenhand.studies.frequencies.options import NOT_DECIDING, FrequencyOptions
 from evenhand.studies.frequencies.page import render_html
 from evenhand.studies.frequencies.record import check_trust, is_count, stored_options
 from evenhand.studies.frequencies.relation import Relation, join_run
@@ -22,7 +22,7 @@ from evenhand.studies.frequencies.tabulating import FrequencyTables, frequency_t
 from evenhand.studies.frequencies.terminal import render_terminal
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.result import StudyResult
-from evenhand.study import name_options, validated
+from evenhand.study import drop_missing, name_options, validated
 
 FORMAT = 1
 ONLY_IN_FILES = ("frequencies", "associations")
@@ -279,7 +279,7 @@ def frequencies(
         changed |= {"terms": lists, "workers": workers}
         return resumed(Path(named[0]), changed, trust_addresses=trust_addresses, progress=progress)
     asked = validated(
-        FrequencyOptions, given({"sources": named, "terms": lists, "workers": workers, **others})
+        FrequencyOptions, drop_missing({"sources": named, "terms": lists, "workers": workers, **others})
     )
     return frequencies_with(asked, output=local_folder(output), progress=progress)
 
@@ -322,7 +322,7 @@ def resumed(
     other options, ResumeRefused for locations that were not named again, and the DataError of `stored_options`.
     """
     stored = stored_options(folder)
-    named = given(others)
+    named = drop_missing(others)
     if deciding := sorted(set(named) - CHANGEABLE):
         raise UsageError(
             f"{folder} is an existing count, so {name_options(deciding)} cannot be changed.",
