@@ -152,7 +152,7 @@ def build_design(answers: pl.DataFrame) -> AnswerDesign:
 
 
 def _left_out(everything: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
-    """Return a sentence on the number of responses without a counterpart, for the axis with the most; [] if all have."""
+    """Return a sentence on the responses without a counterpart, for the axis with most of them; [] if all have one."""
     counts = [frame.group_by("axis").agg(pl.col("answer").n_unique()) for frame in (everything, kept)]
     lost = counts[0].join(counts[1], on="axis").select((pl.col("answer") - pl.col("answer_right")).max())
     count = int(lost.item() or 0)

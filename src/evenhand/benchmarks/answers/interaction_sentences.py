@@ -1,4 +1,4 @@
-"""Write sentences on pairs of group columns: in which groups of one column the gap of the other is larger or reversed."""
+"""Write sentences on pairs of group columns: where in one column the gap of the other is larger or reversed."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
