@@ -36,7 +36,7 @@ def test_a_corpus_is_counted_shown_and_shown_again(evenhand, talk: Path) -> None
     again = evenhand("frequencies", "counts")
     assert (again.code, again.out) == (0, done.out)
     evenhand("frequencies", "counts", "--seed", 3).refused(
-        2, "counts is an existing count, so seed cannot be changed"
+        2, "counts is an existing count, so seed (--seed) cannot be changed"
     )
     evenhand("frequencies", "counts", "--plan").refused(2, "Remove --plan")
     evenhand("report", "counts").says("report: counts/report.html")

@@ -198,6 +198,6 @@ def test_a_search_for_an_instruction_asks_in_the_chat_template(
         assert rows["continuation"].to_list() == says(chat_folder, texts, chat=True, system="Be brief")
         assert rows["continuation"].to_list() != says(chat_folder, texts)
     evenhand("search-instruction", "out", "--chat").refused(
-        2, "out is an existing search, so chat cannot be changed"
+        2, "out is an existing search, so chat (--chat) cannot be changed"
     )
     assert evenhand("search-instruction", "out", "--batch-tokens", 512, "--device", "cpu").code == 0

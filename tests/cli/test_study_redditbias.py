@@ -56,7 +56,7 @@ def test_a_folder_keeps_its_options_and_decides_no_code(evenhand: Any, tmp_path:
         2, "alone is not permission to run it", "--trust-remote-code"
     )
     evenhand("study", "redditbias", "old", "--seed", 3).refused(
-        2, "is an existing study, so seed cannot be changed"
+        2, "is an existing study, so seed (--seed) cannot be changed"
     )
     record = json.loads((tmp_path / "old" / RedditBiasConfig.RECORD.file).read_text())
     record["options"]["methods"] = ["unknown"]

@@ -150,7 +150,7 @@ def _pairs(flag: str, given: list[str], form: str) -> Iterator[tuple[str, str]]:
             raise UsageError(f"`{flag}` expects {form}, got {words!r}.", f"Write {flag} {form}.")
         if label in seen:
             raise UsageError(
-                f"`{flag}` contains the name {label!r} twice.", "Remove one, or choose another name."
+                f"`{flag}` was given twice for {label!r}.", "Remove one, or choose another name."
             )
         seen.add(label)
         yield label, value

@@ -59,7 +59,7 @@ def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path, monkeypatch: 
             NamesConfig.resume(tmp_path, {"rows": {"a": "z"}})
         with pytest.raises(ResumeRefused, match="rows"):
             mended.begin(tmp_path)
-    with pytest.raises(UsageError, match="is an existing study, so limit cannot be changed"):
+    with pytest.raises(UsageError, match=r"is an existing study, so limit \(--limit\) cannot be changed"):
         NamesConfig.resume(tmp_path, {"limit": 6})
     with pytest.raises(ResumeRefused, match="limit"):
         NamesConfig(model="m", rows={"a": "x", "b": "y"}, limit=6).begin(tmp_path)
