@@ -1,6 +1,11 @@
 """Prompts that do not fit into the model's context: reported before the model is asked, and never a finding."""
 
+import io
+import json
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,10 +16,13 @@ from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.measures.counterfactual import counterfactual_outcomes
 from evenhand.mitigations.prompting import Prefix
 from evenhand.models import load_model, room_for
-from evenhand.runs import answers
+from evenhand.runs import RunDirectory, answers
 from evenhand.schema import UsageError
 from evenhand.studies.audit import audit, preview, read_config, render_plan
 from evenhand.studies.audit.length_limits import LengthLoss, refuse_losses
+from evenhand.studies.audit.terminal import render_audit
+from evenhand.studies.model_options import ModelOptions, load_named_model
+from tests.helpers.loopback_server import LoopbackServer
 from tests.models.conftest import build_model
 
 CONTEXT = 256  # positions of the bundled model
@@ -150,3 +158,64 @@ def test_a_small_share_and_benchmarks_in_addition_are_reported_only():
     refuse_losses([LengthLoss("quality", 10, 10, 10, 200, None)], 0.05, ("quality",))
     with pytest.raises(UsageError, match="No --max-new-tokens helps"):
         refuse_losses([LengthLoss("regard", 10, 10, 10, 20, None)], 0.05, ())
+
+
+TEXT = "is kind to all of us " * 20
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """A product that answers at length, but for prompts about one group, and counts no tokens."""
+    monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "store"))
+    for name in ("EVENHAND_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def answer(asked: Any) -> tuple[int, Any]:
+        is_long = asked.body["prompt"] != "Hello"
+        said = {"text": TEXT if is_long else "Hi.", "finish_reason": "stop", "index": 0}
+        return 200, {"model": "m", "choices": [said]}
+
+    with LoopbackServer(answer) as running:
+        yield f"{running.url}/v1#m"
+
+
+@pytest.mark.parametrize("policy", ["cut", "whole"])
+def test_page_terminal_and_manifest_state_how_many_were_longer(
+    judged_house: Any, address: str, tmp_path: Path, policy: str
+) -> None:
+    run = audit(
+        address,
+        benchmarks=["rudeness"],
+        limit=8,
+        max_new_tokens=6,
+        allow_longer=policy,
+        output=tmp_path / "run",
+    )
+    stored = run.directory.responses()
+    lengths = stored["text"].str.split(" ").list.len()
+    assert set(stored["finish"]) == {"cut" if policy == "cut" else "longer"}
+    assert set(lengths) == ({6} if policy == "cut" else {len(TEXT.split(" "))})
+    number = f"{stored.height:,} of {stored.height:,}"
+    sentence = f"The server ignored the limit on tokens in {number} responses"
+    console = Console(file=io.StringIO(), width=300)
+    render_audit(run.view(), console)
+    assert sentence in console.file.getvalue()  # type: ignore[attr-defined]
+    page = run.write(tmp_path / "out")["report"].read_text(encoding="utf-8")
+    assert sentence in page and f"--allow-longer {policy}" in page
+    manifest = json.loads((run.path / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["model"]["fingerprint"]["allow_longer"] == policy
+    assert manifest["arguments_resolved"]["allow_longer"] == policy
+
+
+def test_without_it_each_is_a_row_without_a_number_whose_message_names_the_flag(
+    judged_house: Any, address: str, tmp_path: Path
+) -> None:
+    run = audit(address, benchmarks=["rudeness"], limit=8, max_new_tokens=6, output=tmp_path / "run")
+    stored = RunDirectory.open(run.path).responses()
+    assert set(stored["error"]) == {"model_error"}
+    assert all("--allow-longer cut" in detail for detail in stored["detail"])
+
+
+def test_it_is_refused_for_models_that_are_not_served() -> None:
+    with pytest.raises(UsageError, match="never exceeds the token limit"):
+        load_named_model(ModelOptions(model="evenhand/reference", allow_longer="cut"))

@@ -194,7 +194,7 @@ def _descriptors(cells: pl.DataFrame, axis: str, seed: int) -> list[str]:
 
 
 def _own_nouns(cells: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
-    """Return axis, frame and n sampled nouns of each pair. Nouns that are rare in earlier pairs of the axis come first."""
+    """Return axis, frame and n sampled nouns of each pair. Nouns that are rare in earlier pairs come first."""
     places = cells.group_by("axis", "frame", "noun").agg(pl.col("gender").min(), "descriptor")
     place = places["axis"] + "\x1f" + places["frame"] + "\x1f"
     # interleave the genders in proportion to their numbers of nouns, from a random start for each pair

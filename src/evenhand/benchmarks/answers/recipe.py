@@ -52,8 +52,8 @@ def analyse_answers(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     """Compare the groups of each axis by their rate of negative responses or, without labels, by their mean scores.
 
     frame: axis, group, `judgement_negative` or `judgement_score`, and the columns that `build_design` reads; `row` is
-    the row number in the user's table. options: `labels` may contain the name of a negative response and of the score. The
-    detail tables are those of rates or scores, and the table `design`.
+    the row number in the user's table. options: `labels` may contain the name of a negative response and of the score.
+    The detail tables are those of rates or scores, and the table `design`.
     """
     about = frame.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
     design = build_design(about)

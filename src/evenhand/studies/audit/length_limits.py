@@ -1,10 +1,14 @@
-"""Find prompts that do not fit into a model's context before the model is used, and the flag that helps."""
+"""Prompts that do not fit into a model's context, and responses of a served model above the token limit."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
 
 from evenhand.benchmarks import Conversation
 from evenhand.models import LanguageModel, room_for
+from evenhand.runs import RunDirectory
 from evenhand.schema import UsageError
 from evenhand.studies.audit.selection import Selection
 
@@ -146,3 +150,19 @@ def refuse_losses(losses: list[LengthLoss], threshold: float, optional: Collecti
         f"{hint} To run without these prompts, use --error-threshold 1: they are then listed as lost to the length "
         "limit and are not part of any result.",
     )
+
+
+def longer_responses(directory: RunDirectory) -> dict[str, Any]:
+    """Return an entry `longer_responses` for the model's description, with the keys policy, cut, longer and responses.
+
+    The result is empty if the run does not accept responses above the limit.
+
+    The counts come from the stored responses, so they include all sessions of a run. cut: distinct responses
+    shortened to the limit. longer: distinct responses kept beyond it. responses: all responses.
+    """
+    policy = directory.manifest.model.fingerprint.get("allow_longer")
+    if not policy:
+        return {}
+    finish = directory.responses().filter(pl.col("finish").is_not_null())["finish"]
+    counts = {name: int((finish == name).sum()) for name in ("cut", "longer")}
+    return {"longer_responses": {"policy": policy, **counts, "responses": len(finish)}}

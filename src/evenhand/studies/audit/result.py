@@ -24,7 +24,7 @@ from evenhand.studies.audit.conduct import (
     called_from_python,
     conduct_audit,
 )
-from evenhand.studies.audit.longer import longer_responses
+from evenhand.studies.audit.length_limits import longer_responses
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.rescoring import rescore_run
 from evenhand.studies.audit.trust import resumed_config
