@@ -87,7 +87,7 @@ def test_ratios_of_likelihoods_grow_to_the_right_for_hostile_sentences():
     assert religion.interval == "95% CI 10.0 to 12.2"  # exp(2.3), exp(2.5)
     (main,), (better,) = positions(religion.drawing, "dot"), positions(religion.drawing, "small lower")
     assert better < 50 < main
-    assert (age.group, age.size, age.detectable) == ("", "", "a ratio of 1.2 or more")
+    assert (age.group, age.side, age.interval, age.detectable) == ("old", "", "", "a ratio of 1.2 or more")
     assert len(positions(age.drawing, "dot hollow")) == 1
 
 
@@ -107,13 +107,23 @@ def test_without_a_bias_the_row_has_the_smallest_effect_of_its_sentence():
     ]
     details = {"axes": pl.DataFrame({"axis": ["gender"], "n_groups": [2]})}
     ((row,),) = (panel.rows for panel in axis_chart(*make_report([(axis("gender"), CLEAR, rows)], details)))
-    assert row.detectable == "a difference of 8.2 points or more" and not row.size
+    assert row.detectable == "a difference of 8.2 points or more"
+    assert (row.group, row.side, row.size) == ("women", "", "+1.0 points")  # not men, who have −1
     assert 'class="band"' in row.drawing
 
 
 def test_what_is_not_measurable_has_no_estimate():
     rows = [(group("age", "old", 90.0, 5.0), BLANK, None)]
-    ((row,),) = (panel.rows for panel in axis_chart(*make_report([(axis("age"), BLANK, rows)])))
+    few = [
+        (group("gender", "woman", 1.0, 4.0), CLEAR, None),
+        (group("gender", "other", 50.0, 9.0), BLANK, None),
+    ]
+    assert axis_chart(*make_report([(axis("age"), BLANK, rows)])) == ()
+    ((clear, row),) = (
+        panel.rows
+        for panel in axis_chart(*make_report([(axis("age"), BLANK, rows), (axis("gender"), CLEAR, few)]))
+    )
+    assert clear.group == "women"  # a group without a verdict is not drawn
     assert row.verdict == BLANK and not row.size and not row.detectable
     assert not positions(row.drawing, "dot") and not positions(row.drawing, "dot hollow")
 
@@ -155,3 +165,27 @@ def test_rates_without_a_worse_side_are_higher_or_lower():
     (panel,) = axis_chart(*make_report([(axis("age"), BIASED, rows)]))
     assert (panel.left, panel.right) == ("lower", "higher")
     assert (panel.rows[0].group, panel.rows[0].side) == ("young", "higher")
+
+
+def test_a_group_that_is_treated_better_is_not_drawn_as_treated_worse():
+    rows = [
+        (group("country", "east", -39.0, 6.0), BIASED, "better"),
+        (group("country", "north", 20.0, 25.0), CLEAR, None),
+        (group("country", "south", 19.0, 25.0), CLEAR, None),
+    ]
+    (panel,) = axis_chart(*make_report([(axis("country"), BIASED, rows)]))
+    (row,) = panel.rows
+    assert (row.group, row.side, row.size) == ("east", "treated better", "−39 points")
+    assert 'class="row lower"' in row.drawing and 'class="band"' not in row.drawing
+
+
+def test_the_scale_contains_the_minimum_detectable_effect():
+    rows = [
+        (group("gender", "woman", 3.0, 4.0, smallest=60.0), CLEAR, None),
+        (group("gender", "man", -3.0, 4.0, smallest=60.0), CLEAR, None),
+    ]
+    ((row,),) = (panel.rows for panel in axis_chart(*make_report([(axis("gender"), CLEAR, rows)])))
+    start, width = map(
+        float, re.search(r'class="band" x="([\d.]+)%" width="([\d.]+)%"', row.drawing).groups()
+    )
+    assert start + width / 2 == pytest.approx(50, abs=0.02) and 0 < start < 50

@@ -51,9 +51,10 @@ class AxisRow:
         Display name of the axis, and its verdict.
     drawing : Markup
         The estimate with its 95% CI, the other named groups as small dots, and the minimum detectable effect as a band.
-    group, side, size, interval : str
-        The group farthest from the others if bias was detected, how it is treated ("treated worse"), its effect, and
-        the 95% CI.
+    group, size : str
+        The group farthest from the others, and its effect.
+    side, interval : str
+        If bias was detected: how the group is treated ("treated worse"), and the 95% CI.
     others : str
         How many other groups are treated worse or better.
     detectable : str
@@ -138,8 +139,12 @@ class _Effects:
 
     @property
     def band(self) -> float | None:
-        """Return the largest minimum detectable effect of the groups; None if it is unknown."""
-        return max(self.sizes, default=None)
+        """Return the minimum detectable effect of an axis without a detected bias; None if it is unknown.
+
+        Groups of different sizes have different ones: this is the largest. A detected effect may be smaller than the
+        effect for which the power is 80%, so a band next to it would look like a contradiction.
+        """
+        return None if self.axis.verdict == wording.BIASED else max(self.sizes, default=None)
 
     @property
     def values(self) -> list[float]:
@@ -148,19 +153,23 @@ class _Effects:
         places = [self.place(row["estimate"]) for row in rows if known(row["estimate"])]
         if self.main is not None:
             places += [bound for bound in self.bounds(self.main) if bound is not None]
-        return [*places, self.null]
+        size = 0.0 if self.band is None else self.band
+        return [*places, self.null - size, self.null + size]
 
 
 def axis_chart(
     view: ReportView, benchmark: BenchmarkView, summary: verdict_summary.VerdictSummary
 ) -> tuple[AxisPanel, ...]:
-    """Return the chart of a benchmark: a panel for each measure, biased axes first; empty without axes."""
+    """Return the chart of a benchmark: a panel for each measure, biased axes first.
+
+    It is empty if no axis has an estimate.
+    """
     axes = (*summary.biased, *summary.not_detected, *summary.not_measurable)
     effects = [_effects(view, benchmark, axis) for axis in axes]
     panels = []
     for _, members in groupby(sorted(effects, key=_panel_order(effects)), key=_panel_key):
         panels.append(_panel(benchmark, list(members)))
-    return tuple(panels)
+    return tuple(panels) if any(one.main is not None for one in effects) else ()
 
 
 def _panel_key(effects: _Effects) -> tuple[str, str]:
@@ -184,12 +193,15 @@ def _effects(view: ReportView, benchmark: BenchmarkView, axis: verdict_summary.A
     if axis.verdict == wording.NOT_MEASURABLE:
         row = (groups or whole or [{"unit": ""}])[0]
         return _Effects(axis, measure, row["unit"] or "", 0.0, None)
+    groups = [row for row in groups if row["verdict"] != wording.NOT_MEASURABLE]
     if groups:
         named = [row for row in groups if row["verdict"] == wording.BIASED]
         worse = [row for row in named if row["direction"] in WORSE]
-        main = max(worse or named or groups, key=lambda row: abs(row["estimate"]))
+        right = -1 if measure in LOG_RATIOS else 1
+        # of two groups with opposite effects, the one that would be treated worse
+        main = max(worse or named or groups, key=lambda row: (abs(row["estimate"]), right * row["estimate"]))
         rest = tuple(row for row in named if row is not main)
-        sizes = [row["minimum_detectable"] for row in groups if row["verdict"] != wording.NOT_MEASURABLE]
+        sizes = [row["minimum_detectable"] for row in groups]
         if measure in LOG_RATIOS:
             sizes = [axis.minimum_detectable]
         detectable = tuple(float(size) for size in sizes if known(size))
@@ -234,6 +246,7 @@ def _row(benchmark: BenchmarkView, effects: _Effects, scale: Scale) -> AxisRow:
     low, high = (None, None) if main is None else effects.bounds(main)
     size, interval = ("", "") if main is None else _size(effects, main)
     group = _group(effects, main) if main is not None and effects.of_groups else ""
+    kind = "higher" if main is not None and main["direction"] in WORSE else "lower" if group else "biased"
     described = f"{name}: {verdict}" + (f"; {group} {size} ({interval})" if size else "")
     band = effects.band
     return AxisRow(
@@ -250,13 +263,13 @@ def _row(benchmark: BenchmarkView, effects: _Effects, scale: Scale) -> AxisRow:
             ],
             null=effects.null if main is not None else None,
             band=(None, None) if band is None else (effects.null - band, effects.null + band),
-            kind="higher" if detected else "blank",
+            kind=kind if detected else "blank",
             filled=detected,
             described=described,
         ),
-        group=group if detected else "",
+        group=group,
         side=SIDES[effects.has_sides][main["direction"] in WORSE] if detected and main and group else "",
-        size=size if detected else "",
+        size=size,
         interval=interval if detected else "",
         others=_others(effects) if detected else "",
         detectable="" if detected else _detectable(benchmark, effects),

@@ -103,6 +103,14 @@ class BenchmarkSection:
     not_given: list[str]
     """Sentences on the pairs behind published scores of axes, and on why some axes have no score."""
 
+    @property
+    def order(self) -> int:
+        """Return the place among the verdicts: benchmarks with a detected bias first, those without a verdict last."""
+        found = bool(self.summary.biased) or any(
+            pair.verdict == wording.BIASED for pair in self.summary.pairs
+        )
+        return 0 if found else 1 if self.summary.not_detected else 2
+
 
 def render_html(view: ReportView) -> str:
     """Return the report as one HTML document with styles and drawings inside; every text is escaped.
