@@ -35,7 +35,7 @@ def draw_units(rng, groups, prompts, harmed, added=0.30, base=0.15, icc=0.3):
     rate = np.repeat(base + added * (np.arange(groups) < harmed), prompts)
     size = (1 - icc) / icc
     chance = rng.beta(rate * size, (1 - rate) * size)
-    return Units.of(
+    return Units.from_arrays(
         rng.binomial(5, chance) / 5, np.repeat(np.arange(groups), prompts), samples=np.full(len(rate), 5.0)
     )
 

@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--truth", choices=TRUTHS, action="append")
     parser.add_argument("--output", type=Path, default=RESULTS)
     given = parser.parse_args()
-    simulated._needed = lambda drawn, base, place, guess: guess if guess > 0 else float("nan")
+    simulated._solve_difference = lambda drawn, base, place, guess: guess if guess > 0 else float("nan")
     results = json.loads(given.output.read_text()) if given.output.is_file() else {}
     for name in given.design or DESIGNS:
         design = DESIGNS[name]

@@ -75,7 +75,7 @@ def draw(rng, prompts, rates, correlations, samples):
     chance = rng.beta(np.maximum(rate * strength, 1e-9), np.maximum((1 - rate) * strength, 1e-9))
     chance = np.where(icc >= 1, (rng.random(len(groups)) < rate).astype(float), chance)
     counts = np.full(len(groups), float(samples))
-    return Units.of(rng.binomial(samples, chance) / samples, groups, samples=counts, shares=True)
+    return Units.from_arrays(rng.binomial(samples, chance) / samples, groups, samples=counts, shares=True)
 
 
 def named(p, axis_p):
@@ -89,7 +89,7 @@ def three(units, seed):
     found = compare_with_others(units, seed=seed)
     if found.obstacle is not None or found.differences is None:
         return nobody, nobody, nobody
-    limits, contrasts = GroupLimits.of(units), leave_one_out(units.n_groups)
+    limits, contrasts = GroupLimits.estimate(units), leave_one_out(units.n_groups)
     test = deal(units, variances=False, most=999, seed=seed)
     permuted = calibrated_differences(replace(limits, supports=None), contrasts, test)
     alone = inverted_differences(contrasts @ limits.means, *limits.supports.widths(contrasts))

@@ -45,7 +45,7 @@ def units(rng, rates, prompts=30):
     rate = np.repeat(rates, prompts)
     chance = rng.beta(rate * 7 / 3, (1 - rate) * 7 / 3)  # ICC .3
     groups = np.repeat(np.arange(len(rates)), prompts)
-    return Units.of(rng.binomial(5, chance) / 5, groups, samples=np.full(len(rate), 5.0))
+    return Units.from_arrays(rng.binomial(5, chance) / 5, groups, samples=np.full(len(rate), 5.0))
 
 
 def named_sides(found):
@@ -81,7 +81,7 @@ def test_interval_and_p_agree_after_the_reference_changed() -> None:
     for _ in range(20):
         found = compare_units(units(rng, rng.choice([0.05, 0.2, 0.5], 7), int(rng.integers(8, 30))))
         if found.differences is not None:
-            assert np.array_equal(found.differences.found, found.differences.p <= 0.05)
+            assert np.array_equal(found.differences.excludes_zero, found.differences.p <= 0.05)
 
 
 def test_four_of_32_descriptors_are_named_and_the_others_are_not() -> None:

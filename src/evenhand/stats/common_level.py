@@ -29,7 +29,7 @@ NO_COMMON_LEVEL = (
 _STEPS = 25
 
 
-class Compared(Protocol):
+class GroupComparison(Protocol):
     """What a function that compares groups with a reference must return: estimates and p, each of shape (groups,)."""
 
     @property
@@ -96,7 +96,7 @@ def reference_contrasts(reference: Flags) -> Floats:
 
 
 @checked
-def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -> CommonLevel:
+def find_common_level(estimates: Floats, compare: Callable[[Flags], GroupComparison]) -> CommonLevel:
     """Find the groups that have a common level, and test how each group differs from it.
 
     Use it if a test has shown that the groups differ. Do not compare each group with the mean of all others: a few
@@ -172,9 +172,9 @@ def find_common_level(estimates: Floats, compare: Callable[[Flags], Compared]) -
     return CommonLevel(reference, p, True) if exists else CommonLevel(everyone, p, False)
 
 
-def _check_compared(compare: Callable[[Flags], Compared], reference: Flags) -> Compared:
+def _check_compared(compare: Callable[[Flags], GroupComparison], reference: Flags) -> GroupComparison:
     """Return the comparison by the user's function; UsageError unless it has numbers for each group."""
-    found: Compared = call_back("find_common_level", "compare", compare, reference)
+    found: GroupComparison = call_back("find_common_level", "compare", compare, reference)
     for name in ("estimate", "p"):
         if np.shape(getattr(found, name, ())) != reference.shape:
             raise UsageError(
@@ -213,7 +213,7 @@ def shortest_half(estimates: Floats) -> Flags:
     return half
 
 
-def _guarded_p(compare: Callable[[Flags], Compared], reference: Flags) -> Floats:
+def _guarded_p(compare: Callable[[Flags], GroupComparison], reference: Flags) -> Floats:
     """Return p of each group against the reference; harmed groups within the reference cannot make p smaller.
 
     For a group above the reference, p is the larger of two: with all reference groups, and without those that lean
@@ -233,7 +233,7 @@ def _guarded_p(compare: Callable[[Flags], Compared], reference: Flags) -> Floats
     return p
 
 
-def _p_of_three(compare: Callable[[Flags], Compared]) -> Floats:
+def _p_of_three(compare: Callable[[Flags], GroupComparison]) -> Floats:
     """Return p of each of three groups, by the rule in the Notes of `find_common_level`."""
     alone = [compare(np.eye(3, dtype=bool)[other]) for other in range(3)]
     result: Floats = np.array(compare(np.ones(3, dtype=bool)).p)

@@ -39,7 +39,7 @@ def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     >>> superiority_paired([3.0, 2.0, 1.0, 5.0], [1.0, 2.0, 2.0, 1.0])
     0.625
     """
-    difference = _paired(first, second)
+    difference = _paired_differences(first, second)
     return float((difference > 0).mean() + (difference == 0).mean() / 2) if difference.size else float("nan")
 
 
@@ -75,7 +75,7 @@ def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     >>> superiority_unpaired([1.0, 3.0], [0.0, 1.0, 2.0])
     0.75
     """
-    one, other = _present(first), np.sort(_present(second))
+    one, other = _without_nan(first), np.sort(_without_nan(second))
     if not one.size or not other.size:
         return float("nan")
     below = np.searchsorted(other, one, side="left")
@@ -121,7 +121,7 @@ def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> floa
     >>> round(cohens_dz([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]), 3)
     2.0
     """
-    difference = _paired(first, second)
+    difference = _paired_differences(first, second)
     if difference.size < 2:
         return float("nan")
     spread = float(difference.std(ddof=1))
@@ -163,7 +163,7 @@ def median_log_ratio(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
             "A log ratio needs values above 0, but first or second contains 0 or a negative value.",
             "Remove these values, or compare differences.",
         )
-    difference = _paired(np.log(one), np.log(other))
+    difference = _paired_differences(np.log(one), np.log(other))
     return float(np.median(difference)) if difference.size else float("nan")
 
 
@@ -331,16 +331,16 @@ def _table(successes: int, total: int, other_successes: int, other_total: int) -
     )
 
 
-def _paired(first: npt.ArrayLike, second: npt.ArrayLike | float) -> Floats:
+def _paired_differences(first: npt.ArrayLike, second: npt.ArrayLike | float) -> Floats:
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if other.ndim and one.shape != other.shape:
         raise UsageError(
             f"Paired values must have the same shape, got {one.shape} and {other.shape}.",
             "Give two values for every pair, one in each array.",
         )
-    return _present(one - other)
+    return _without_nan(one - other)
 
 
-def _present(values: npt.ArrayLike) -> Floats:
+def _without_nan(values: npt.ArrayLike) -> Floats:
     array = np.asarray(values, dtype=np.float64).ravel()
     return array[~np.isnan(array)]

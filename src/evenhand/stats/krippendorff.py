@@ -128,10 +128,10 @@ def krippendorff_alpha(
     return Interval(estimate, float(low), float(high), float(known.std()), units, n)
 
 
-def alpha_of(ratings: ArrayLike, measurement: MeasurementLevel = "nominal") -> float:
+def alpha_estimate(ratings: ArrayLike, measurement: MeasurementLevel = "nominal") -> float:
     """Return alpha without an interval (see `krippendorff_alpha`); NaN if no unit has two ratings or all are equal.
 
-    >>> round(alpha_of([[1, 0, 1, 1, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 1, 0, 0, np.nan]]), 4)
+    >>> round(alpha_estimate([[1, 0, 1, 1, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 1, 0, 0, np.nan]]), 4)
     0.5556
     """
     values, counts = _counts(np.atleast_2d(np.asarray(ratings, dtype=np.float64)))

@@ -196,7 +196,7 @@ def _deviation_grid(values: Floats, variance: Floats) -> tuple[Floats, Floats]:
     squares = (precision * np.square(values - common[:, None])).sum(axis=1)
     log_weight = (np.log(precision).sum(axis=1) - np.log(total) - squares) / 2
     log_weight -= 2 * np.log(1 - steps)  # uniform in the deviation, not in the step
-    return deviations, _normalised(log_weight)
+    return deviations, _normalise(log_weight)
 
 
 def _beta_grid(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:
@@ -206,7 +206,7 @@ def _beta_grid(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:
     # the first, coarse grid contains the common rate, so that the strength is estimated well there
     common = (float(hits.sum()) + 0.5) / (float(tries.sum()) + 1.0)
     centre = float(np.log(common / (1 - common)))
-    logits, roots = _spaced(centre - 12, centre + 12, 41), _spaced(0.0, 1.0, 41)[1:]
+    logits, roots = _grid(centre - 12, centre + 12, 41), _grid(0.0, 1.0, 41)[1:]
     for _ in range(30):
         mean, root = (grid.ravel() for grid in np.meshgrid(1 / (1 + np.exp(-logits)), roots, indexing="ij"))
         strength = 1 / np.square(root)
@@ -220,7 +220,7 @@ def _beta_grid(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:
         if shrunken > 0.6:
             break
         logits, roots = closer_logits, closer_roots
-    return mean, strength, _normalised(log_weight)
+    return mean, strength, _normalise(log_weight)
 
 
 def _log_marginal(hits: Floats, tries: Floats, mean: Floats, strength: Floats) -> Floats:
@@ -232,7 +232,7 @@ def _log_marginal(hits: Floats, tries: Floats, mean: Floats, strength: Floats) -
     )  # fmt: skip
 
 
-def _spaced(low: float, high: float, count: int) -> Floats:
+def _grid(low: float, high: float, count: int) -> Floats:
     return np.asarray(np.linspace(low, high, count), dtype=np.float64)
 
 
@@ -242,14 +242,14 @@ def _around(points: Floats, likely: Flags, floor: float) -> Floats:
     step = points[1] - points[0]
     low = points[places[0] - 1] if places[0] > 0 else max(points[0] - step, floor)
     high = points[min(places[-1] + 1, len(points) - 1)]
-    return _spaced(float(low), float(high), len(points))
+    return _grid(float(low), float(high), len(points))
 
 
 def _width(points: Floats) -> float:
     return float(points[-1] - points[0])
 
 
-def _normalised(log_weight: Floats) -> Floats:
+def _normalise(log_weight: Floats) -> Floats:
     weight = np.exp(log_weight - log_weight.max())
     return np.asarray(weight / weight.sum())
 

@@ -142,7 +142,7 @@ def pearson(first: Floats, second: Floats, clusters: Codes, level: float = 0.95)
     0.8
     """
     _require_pairs("pearson", first, second, clusters)
-    standard = [_standardised(values) for values in (first, second)]
+    standard = [_standardise(values) for values in (first, second)]
     if standard[0] is None or standard[1] is None:
         return _interval(float("nan"), np.zeros(len(first)), clusters, level)
     one, other = standard[0], standard[1]
@@ -189,7 +189,7 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
     """
     _require_pairs("spearman", first, second, clusters)
     ranks = [middle_ranks(values) for values in (first, second)]
-    standard = [_standardised(values) for values in ranks]
+    standard = [_standardise(values) for values in ranks]
     if standard[0] is None or standard[1] is None:
         return _interval(float("nan"), np.zeros(len(first)), clusters, level)
     one, other = standard[0], standard[1]
@@ -197,7 +197,7 @@ def spearman(first: Floats, second: Floats, clusters: Codes, level: float = 0.95
     # a row affects its own product, and the ranks of all rows with larger scores
     scale = [float(values.std()) / len(values) for values in ranks]  # SD of ranks as shares
     moved = one * other - r
-    moved += _centred(_mean_from(first, other)) / scale[0] + _centred(_mean_from(second, one)) / scale[1]
+    moved += _centre(_mean_above(first, other)) / scale[0] + _centre(_mean_above(second, one)) / scale[1]
     variance_of_ranks = _variance_influence(first, one, scale[0]) + _variance_influence(
         second, other, scale[1]
     )
@@ -247,17 +247,17 @@ def _require_pairs(owner: str, first: Floats, second: Floats, clusters: Codes) -
         )
 
 
-def _standardised(values: Floats) -> Floats | None:
+def _standardise(values: Floats) -> Floats | None:
     centred = values - values.mean()
     deviation = float(np.sqrt(np.square(centred).mean()))
     return centred / deviation if deviation > 1e-12 * max(1.0, float(np.abs(values).max())) else None
 
 
-def _centred(values: Floats) -> Floats:
+def _centre(values: Floats) -> Floats:
     return np.asarray(values - values.mean())
 
 
-def _mean_from(values: Floats, weights: Floats) -> Floats:
+def _mean_above(values: Floats, weights: Floats) -> Floats:
     """Return for each row the mean of `weights` over rows with a larger value, plus half of rows with an equal one."""
     order = np.argsort(values, kind="stable")
     ordered, total = values[order], np.concatenate([[0.0], np.cumsum(weights[order])])
@@ -267,7 +267,7 @@ def _mean_from(values: Floats, weights: Floats) -> Floats:
 
 def _variance_influence(values: Floats, standard: Floats, scale: float) -> Floats:
     """Return the influence of each row on the variance of the standardised ranks: 0 without ties, up to rounding."""
-    return np.asarray(standard**2 - 1 + 2 / scale * _centred(_mean_from(values, standard)))
+    return np.asarray(standard**2 - 1 + 2 / scale * _centre(_mean_above(values, standard)))
 
 
 def _spread(influence: Floats, clusters: Codes) -> ClusterT:

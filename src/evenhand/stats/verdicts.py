@@ -188,7 +188,7 @@ def reach_verdicts(
     rows = [_without_nan(row) for row in measurements.select(list(MEASUREMENTS)).to_dicts()]
     tested = [_is_tested(row) for row in rows]
     obstacles = [_obstacle(row) for row in rows]
-    for row, q in zip(rows, _adjusted(rows, obstacles, tested, n_axes), strict=True):
+    for row, q in zip(rows, _adjust_p(rows, obstacles, tested, n_axes), strict=True):
         row["q"] = q
     findings = [
         _finding(row, obstacle, alpha, sides.get(row["measure"], "either"), are_changes=are_changes)
@@ -234,7 +234,7 @@ def _is_tested(row: dict[str, Any]) -> bool:
     return row["estimate"] is None and (row["null"] is not None or row["ideal"] is not None)
 
 
-def _adjusted(
+def _adjust_p(
     rows: list[dict[str, Any]], obstacles: list[str | None], tested: list[bool], n_axes: int
 ) -> list[float | None]:
     families: dict[tuple[Any, ...], list[int]] = {}
@@ -291,7 +291,7 @@ def _finding(
     if obstacle is not None:
         verdict, note = Verdict.NOT_MEASURABLE, obstacle
     else:
-        verdict, note, direction = _judged(row, alpha, side, are_changes=are_changes)
+        verdict, note, direction = _decide(row, alpha, side, are_changes=are_changes)
     copied = ("measure", "axis", "group", "stratum", "estimate", "low", "high", "null", "q")
     return Finding(
         benchmark=row["benchmark"] or "",
@@ -303,7 +303,7 @@ def _finding(
     )
 
 
-def _judged(
+def _decide(
     row: dict[str, Any], alpha: float, side: Harmful, *, are_changes: bool
 ) -> tuple[Verdict, str, str | None]:
     reference = row["null"] if row["null"] is not None else row["ideal"]
@@ -312,22 +312,26 @@ def _judged(
     if q > alpha and row["minimum_detectable"] is None:
         return Verdict.NOT_MEASURABLE, f"{NO_MDE} ({adjusted}).", None
     if q > alpha:
-        return Verdict.NOT_DETECTED, _not_seen(row, reference, adjusted, is_change=are_changes), None
+        return (
+            Verdict.NOT_DETECTED,
+            _describe_not_detected(row, reference, adjusted, is_change=are_changes),
+            None,
+        )
     limits = f"95% CI {_number(low)} to {_number(high)}, {adjusted}"
     if low <= reference <= high:
         note = f"The test indicates a difference, but the interval includes {_number(reference)} ({limits})."
         return Verdict.NOT_DETECTED, note, None
     where = "above" if low > reference else "below"
     direction = where if side == "either" else "worse" if side == where else "better"
-    return Verdict.BIASED, _seen(row, reference, limits, is_change=are_changes), direction
+    return Verdict.BIASED, _describe_detected(row, reference, limits, is_change=are_changes), direction
 
 
-def _seen(row: dict[str, Any], reference: float, limits: str, *, is_change: bool) -> str:
+def _describe_detected(row: dict[str, Any], reference: float, limits: str, *, is_change: bool) -> str:
     whose = "no change" if is_change else "unbiased value" if row["null"] is not None else "ideal"
     return f"{_number(row['estimate'])}{_unit(row)} ({whose}: {_number(reference)}; {limits})."
 
 
-def _not_seen(row: dict[str, Any], reference: float, adjusted: str, *, is_change: bool) -> str:
+def _describe_not_detected(row: dict[str, Any], reference: float, adjusted: str, *, is_change: bool) -> str:
     whose = "unbiased value" if row["null"] is not None else "ideal"
     what = "No change" if is_change else f"No difference from the {whose} of {_number(reference)}"
     size = f"{_number(row['minimum_detectable'])} {row['effect_unit'] or row['unit'] or ''}".strip()

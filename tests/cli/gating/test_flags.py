@@ -12,7 +12,7 @@ from tests.helpers.written_factory import audited
 def quick():
     """Smallest effects of single audits, which take most of their time and which no verdict rests on, are guesses."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulated, "_needed", lambda drawn, base, place, guess: guess)
+        patch.setattr(simulated, "_solve_difference", lambda drawn, base, place, guess: guess)
         yield
 
 

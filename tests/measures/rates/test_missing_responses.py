@@ -275,7 +275,7 @@ def test_one_group_that_lacks_more_is_seen_among_many_that_lack_much() -> None:
     is_chance = p_of_equal_shares(absent, error, units) >= EQUAL
     assert is_chance
     bounds = np.full(8, 0.3), np.full(8, 0.7)
-    excess = MissingExcess.of(absent, error, *bounds, is_chance=is_chance, units=units)
+    excess = MissingExcess.from_shares(absent, error, *bounds, is_chance=is_chance, units=units)
     contrasts = (8 * np.eye(8) - 1) / 7
     # the first group lacks 8 points more of what the others have 60% of: of 30% negative ones, 9 points
     lacking = excess.in_contrast(contrasts[0])
@@ -327,7 +327,7 @@ def test_a_group_with_other_prompts_does_not_lack_more() -> None:
     # both groups lack the same in each prompt; the second one also has a prompt of which much is missing
     lacking = np.array([0.1, 0.3, 0.5, 0.1, 0.3, 0.5, 0.9])
     group, prompt = np.array([0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2, 3])
-    absent, error = missing_shares(Units.of(lacking, group, strata=prompt))
+    absent, error = missing_shares(Units.from_arrays(lacking, group, strata=prompt))
     assert np.ptp(absent) == pytest.approx(0, abs=1e-8) and error.max() < 1e-8
 
 

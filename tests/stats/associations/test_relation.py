@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from evenhand.schema import UsageError
-from evenhand.stats.associations import rank_relation, reliability_of
+from evenhand.stats.associations import rank_relation, split_half_reliability
 from tests.stats.associations.drawn import LAYOUTS, dealt_anew, draw
 
 
@@ -201,7 +201,7 @@ def test_in_a_corpus_of_few_documents_nothing_is_measurable() -> None:
             level,
             strata=axes,
             clusters=np.arange(156) // 4,
-            reliability=reliability_of(halves, axes) or 0.0,
+            reliability=split_half_reliability(halves, axes) or 0.0,
         )
         assert found.obstacle is not None
 

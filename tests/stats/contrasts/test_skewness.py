@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom, nct, skew, t as student
 
 from evenhand.schema import UsageError
-from evenhand.stats.contrasts import skewed_mean, smallest_mean, smallest_mean_beside
+from evenhand.stats.contrasts import skewed_mean, smallest_mean, smallest_mean_of_sample
 
 
 def p_of(values: np.ndarray, null: float) -> float:
@@ -98,7 +98,7 @@ def test_equal_numbers_are_as_good_as_their_signs():
 def test_equal_numbers_without_a_tail_have_no_interval(value):
     found = skewed_mean([value] * 9)
     assert found.estimate == value and np.isnan([found.low, found.high, found.p]).all()
-    assert smallest_mean_beside([value] * 9, level=0.05) == np.inf
+    assert smallest_mean_of_sample([value] * 9, level=0.05) == np.inf
 
 
 def test_of_fewer_than_three_nothing_is_known():
@@ -135,7 +135,9 @@ def test_the_smallest_mean_of_few_is_found_though_they_are_skewed(n):
 @pytest.mark.parametrize(("n", "sign"), [(80, 1), (80, -1), (150, -1)])
 def test_beside_skewed_numbers_the_smallest_mean_is_found_on_the_side_where_it_is_harder(n, sign):
     rng = np.random.default_rng(8)
-    stated = np.median([smallest_mean_beside(sign * rng.exponential(size=n), level=0.01) for _ in range(40)])
+    stated = np.median(
+        [smallest_mean_of_sample(sign * rng.exponential(size=n), level=0.01) for _ in range(40)]
+    )
     drawn = [sign * (rng.exponential(size=n) - 1) for _ in range(400)]
     harder, easier = (
         np.mean([skewed_mean(one + side * stated).p <= 0.01 for one in drawn]) for side in (-sign, sign)
@@ -146,11 +148,11 @@ def test_beside_skewed_numbers_the_smallest_mean_is_found_on_the_side_where_it_i
 def test_the_smallest_mean_beside_normal_numbers_is_about_that_of_normal_ones():
     values = np.random.default_rng(9).normal(size=200)
     plain = float(smallest_mean(values.std(ddof=1), 200, level=0.01))
-    assert plain <= smallest_mean_beside(values, level=0.01) <= 1.15 * plain
-    assert smallest_mean_beside(values[::-1], level=0.01) == smallest_mean_beside(values, level=0.01)
-    assert smallest_mean_beside([1.0, 2.0], level=0.05) == np.inf
-    assert smallest_mean_beside([0.3] * 7, level=0.01) == np.inf
-    assert smallest_mean_beside([0.3] * 8, level=0.01, tail=3.0) == pytest.approx(3 * (1 - 0.01**0.125))
+    assert plain <= smallest_mean_of_sample(values, level=0.01) <= 1.15 * plain
+    assert smallest_mean_of_sample(values[::-1], level=0.01) == smallest_mean_of_sample(values, level=0.01)
+    assert smallest_mean_of_sample([1.0, 2.0], level=0.05) == np.inf
+    assert smallest_mean_of_sample([0.3] * 7, level=0.01) == np.inf
+    assert smallest_mean_of_sample([0.3] * 8, level=0.01, tail=3.0) == pytest.approx(3 * (1 - 0.01**0.125))
 
 
 def test_what_is_no_number_is_refused():

@@ -19,7 +19,7 @@ def _found(
     each = np.repeat(rates, prompts)
     if samples > 1:  # correlated by .3
         each = rng.beta(each * 7 / 3, (1 - each) * 7 / 3)
-    units = Units.of(
+    units = Units.from_arrays(
         rng.binomial(samples, each) / samples,
         np.repeat(np.arange(15), prompts),
         samples=np.full(15 * prompts, samples),
@@ -34,7 +34,7 @@ def test_the_fit_is_statsmodels_logistic_regression_without_the_cell() -> None:
 
     rng = np.random.default_rng(0)
     x = rng.binomial(1, np.repeat(expit(-1 + 0.3 * ROWS - 0.2 * COLUMNS), 400)).astype(float)
-    found = departures(Units.of(x, np.repeat(np.arange(15), 400)), ROWS, COLUMNS)
+    found = departures(Units.from_arrays(x, np.repeat(np.arange(15), 400)), ROWS, COLUMNS)
     assert found is not None
     means = x.reshape(15, 400).mean(axis=1)
     design = np.column_stack([ROWS == 1, ROWS == 2, *(column == COLUMNS for column in range(5))]).astype(
@@ -77,7 +77,7 @@ def test_a_planted_cell_of_the_stated_size_is_found_and_its_neighbours_are_not()
 def test_a_family_of_tables_asks_for_more() -> None:
     rng = np.random.default_rng(3)
     x = rng.binomial(1, 0.3, 600).astype(float)
-    units = Units.of(x, np.repeat(np.arange(15), 40))
+    units = Units.from_arrays(x, np.repeat(np.arange(15), 40))
     one, many = (departures(units, ROWS, COLUMNS, family=family) for family in (1.0, 4.0))
     assert one is not None and many is not None
     assert many.axis_p == pytest.approx(min(1.0, 4 * one.axis_p)) and many.axis_low < one.axis_low
@@ -86,11 +86,13 @@ def test_a_family_of_tables_asks_for_more() -> None:
 
 
 def test_lonely_cells_and_flat_tables_have_nothing_to_say() -> None:
-    units = Units.of(np.zeros(40), np.repeat(np.arange(4), 10))
+    units = Units.from_arrays(np.zeros(40), np.repeat(np.arange(4), 10))
     square = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     assert departures(units, *square) is None
     x = np.random.default_rng(4).binomial(1, 0.4, 50).astype(float)
     found = departures(
-        Units.of(x, np.repeat(np.arange(5), 10)), np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
+        Units.from_arrays(x, np.repeat(np.arange(5), 10)),
+        np.array([0, 0, 1, 1, 2]),
+        np.array([0, 1, 0, 1, 0]),
     )
     assert found is not None and np.isnan(found.excess[4]) and np.isfinite(found.excess[:4]).all()

@@ -20,7 +20,7 @@ def labels(alarms: object, texts: float, hits: object = None, shared: bool = Fal
 
 def judged(counts: list[int], n: int) -> Units:
     values = np.concatenate([np.repeat([1.0, 0.0], [count, n - count]) for count in counts])
-    return Units.of(values, np.repeat(np.arange(len(counts)), n))
+    return Units.from_arrays(values, np.repeat(np.arange(len(counts)), n))
 
 
 def any_false(
@@ -33,7 +33,7 @@ def any_false(
         alarm = 0.08 + np.abs(random.normal(0, 0.04, groups))
         units = judged(random.binomial(prompts, alarm + (HITS - alarm) * rate).tolist(), prompts)
         counts = labels(random.binomial(texts, alarm), texts, random.binomial(texts, HITS, groups))
-        corrected = CorrectedRates(GroupLimits.of(units), counts)
+        corrected = CorrectedRates(GroupLimits.estimate(units), counts)
         found = inverted_differences(contrasts @ corrected.rates, *corrected.widths(contrasts, GRID))
         false += bool((benjamini_hochberg(found.p) <= 0.05).any())
         inside.append(((found.low <= 0) & (found.high >= 0)).mean())
@@ -49,22 +49,22 @@ def test_false_alarms_that_differ_by_group_name_nobody(prompts: int, rate: float
 
 def test_the_rate_is_rogan_and_gladens_and_its_variance_the_sum_of_three() -> None:
     units, counts = judged([60, 90], 300), labels([20, 40], 400)
-    found = CorrectedRates(GroupLimits.of(units), counts)
+    found = CorrectedRates(GroupLimits.estimate(units), counts)
     alarm, hit = np.array([20.5, 40.5]) / 401, np.full(2, 360.5 / 401)
     true = (np.array([0.2, 0.3]) - alarm) / (hit - alarm)
     assert found.rates == pytest.approx(true, abs=1e-12)
     parts = (1 - true) ** 2 * alarm * (1 - alarm) / 401 + true**2 * hit * (1 - hit) / 401
     assert found.label_variance == pytest.approx(parts / (hit - alarm) ** 2, rel=1e-9)
-    low, high = found.at(1.959964)
+    low, high = found.bounds_at(1.959964)
     assert (high - low) / 2 == pytest.approx(1.96 * np.sqrt(found.variance), rel=0.08)
 
 
 def test_a_gap_that_false_alarms_explain_is_none_and_one_beyond_them_is() -> None:
     # of 300 texts 60 are harmful in both groups; the classifier is harsher on the second
     harsher = compare_corrected(judged([78, 105], 300), labels([40, 100], 500))
-    assert harsher.differences is not None and not harsher.differences.found.any()
+    assert harsher.differences is not None and not harsher.differences.excludes_zero.any()
     worse = compare_corrected(judged([78, 180], 300), labels([40, 100], 500))
-    assert worse.differences is not None and worse.differences.found.all()
+    assert worse.differences is not None and worse.differences.excludes_zero.all()
     assert worse.axis_p <= 0.05
     assert worse.spread is not None and worse.spread.low > 0
 
@@ -115,7 +115,7 @@ def test_power_at_the_stated_smallest_effect() -> None:
     hits = 0
     for _ in range(200):
         units, counts = drawn(float(stated[0]))
-        corrected = CorrectedRates(GroupLimits.of(units), counts)
+        corrected = CorrectedRates(GroupLimits.estimate(units), counts)
         found = inverted_differences(contrasts @ corrected.rates, *corrected.widths(contrasts, GRID))
         hits += bool(found.p[0] <= 0.05)
     assert 0.70 <= hits / 200 <= 0.90

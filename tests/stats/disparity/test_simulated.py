@@ -9,8 +9,8 @@ from evenhand.measures import disparity
 from evenhand.stats import benjamini_hochberg
 from evenhand.stats.disparity import Units, compare_units, comparison, deal, planned_effects
 from evenhand.stats.disparity.drawn import (
-    Drawn,
     SimulatedTests,
+    SimulationDesign,
     rates_of_prompts,
     variance_of_difference,
 )
@@ -31,10 +31,10 @@ def found_share(
     for _ in range(sets):
         chance = rng.beta(rates * strength, (1 - rates) * strength) if correlation else rates
         x = rng.binomial(samples, chance) / samples
-        found = compare_units(Units.of(x, codes, samples=np.full(len(x), float(samples))))
+        found = compare_units(Units.from_arrays(x, codes, samples=np.full(len(x), float(samples))))
         if found.differences is not None:
             q = max(benjamini_hochberg(found.differences.p)[0], found.axis_p)
-            named += q <= 0.05 and found.differences.found[0]
+            named += q <= 0.05 and found.differences.excludes_zero[0]
     return named / sets
 
 
@@ -47,7 +47,7 @@ def test_few_units_find_what_is_stated_in_four_of_five_sets(
     groups: int, units: int, samples: int, correlation: float, base: float
 ) -> None:
     phi = 1 / samples + (1 - 1 / samples) * correlation
-    drawn = Drawn((units,) * groups, samples, False, phi, 0.05, False)
+    drawn = SimulationDesign((units,) * groups, samples, False, phi, 0.05, False)
     stated = simulated_differences(drawn, base, np.full(groups, np.nan))[0]
     assert 0.68 <= found_share(groups, units, samples, correlation, base, stated) <= 0.92
     if base - stated >= 0:
@@ -70,7 +70,7 @@ def test_the_stated_spread_is_found_in_four_of_five_sets(
         rates = np.maximum(rates, 1e-6)
         chance = rng.beta(rates[codes] * strength, (1 - rates[codes]) * strength)
         x = rng.binomial(samples, chance) / samples
-        return Units.of(x, codes, samples=np.full(len(x), float(samples)))
+        return Units.from_arrays(x, codes, samples=np.full(len(x), float(samples)))
 
     without = np.full(groups, base)
     stated = np.nanmedian([compare_units(drawn(without)).smallest_spread for _ in range(30)])
@@ -87,7 +87,7 @@ def answered(rng: np.random.Generator, rates: np.ndarray, prompts: int, samples:
     chance = np.stack([beta.ppf(places, rate * strength, (1 - rate) * strength) for rate in rates])
     x = rng.binomial(samples, chance) / samples
     codes, strata = np.divmod(np.arange(x.size), prompts)
-    return Units.of(x.ravel(), codes, strata=strata, samples=np.full(x.size, float(samples)))
+    return Units.from_arrays(x.ravel(), codes, strata=strata, samples=np.full(x.size, float(samples)))
 
 
 def stated_without_effect(rates: np.ndarray, prompts: int, samples: int, icc: float, sets: int) -> np.ndarray:
@@ -136,7 +136,7 @@ def test_the_stated_effect_grows_if_prompts_differ_or_were_answered_unequally() 
     codes, strata = np.divmod(np.arange(120), 60)
 
     def smallest(values: np.ndarray) -> float:
-        units = Units.of(values.ravel(), codes, strata=strata, samples=np.full(120, 20.0))
+        units = Units.from_arrays(values.ravel(), codes, strata=strata, samples=np.full(120, 20.0))
         return float(compare_units(units).smallest[0])
 
     alike, differing = smallest(0.5 + noise), smallest(prompts + noise)
@@ -153,7 +153,7 @@ def test_no_spread_is_stated_that_rates_cannot_have() -> None:
 
 
 def test_the_simulated_level_is_that_of_the_test() -> None:
-    drawn = Drawn((8,) * 4, 5, False, 0.44, 0.05, False)
+    drawn = SimulationDesign((8,) * 4, 5, False, 0.44, 0.05, False)
     assert _power(drawn, 0.2, np.zeros(4), 0) <= 0.05
 
 
@@ -170,11 +170,11 @@ def test_simulated_data_sets_are_tested_as_real_ones(
     monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], samples: int, icc: float, low: float, high: float
 ) -> None:
     monkeypatch.setattr(comparison, "_smallest", no_effects)
-    drawn = Drawn(sizes, samples, False, icc + (1 - icc) / samples, 0.05, False, 0.0, True)
+    drawn = SimulationDesign(sizes, samples, False, icc + (1 - icc) / samples, 0.05, False, 0.0, True)
     rates = np.where(np.arange(len(sizes)) % 2 == 0, high, low)
     tests = SimulatedTests.simulate(drawn, rates, 16, 499)
     count = np.full(sum(sizes), float(samples))
-    real = [compare_units(Units.of(x, tests.codes, samples=count)).axis_p for x in tests.values]
+    real = [compare_units(Units.from_arrays(x, tests.codes, samples=count)).axis_p for x in tests.values]
     simulated = tests.supported_p()
     assert np.mean((simulated <= 0.05) == (np.array(real) <= 0.05)) >= 0.85
     assert np.corrcoef(np.log(simulated), np.log(real))[0, 1] > 0.8
@@ -182,11 +182,13 @@ def test_simulated_data_sets_are_tested_as_real_ones(
 
 def test_the_smallest_spread_has_the_power_in_the_simulation_and_grows_with_the_level() -> None:
     known = [
-        simulated_spread(Drawn((5,) * 4, 5, False, 0.36, level, False, 0.0, True), 0.2, 0.2)
+        simulated_spread(SimulationDesign((5,) * 4, 5, False, 0.36, level, False, 0.0, True), 0.2, 0.2)
         for level in (0.05, 0.05 / 4)
     ]
     assert 0 < known[0] < known[1] < 0.6
-    assert np.isnan(simulated_spread(Drawn((2,) * 4, 5, False, 0.36, 0.05 / 13, False, 0.0, True), 0.2, 0.2))
+    assert np.isnan(
+        simulated_spread(SimulationDesign((2,) * 4, 5, False, 0.36, 0.05 / 13, False, 0.0, True), 0.2, 0.2)
+    )
 
 
 def answers(
@@ -223,7 +225,7 @@ def test_with_three_prompts_the_stated_spread_is_found_if_half_of_the_groups_are
 
 def test_an_effect_is_stated_in_whichever_direction_there_is_room() -> None:
     codes = np.repeat(np.arange(10), 100)
-    ones, zeros = (compare_units(Units.of(np.full(1000, value), codes)) for value in (1.0, 0.0))
+    ones, zeros = (compare_units(Units.from_arrays(np.full(1000, value), codes)) for value in (1.0, 0.0))
     assert ones.smallest is not None and zeros.smallest is not None
     assert np.all(np.isfinite(ones.smallest))
     np.testing.assert_allclose(ones.smallest, zeros.smallest)
@@ -234,6 +236,6 @@ def test_an_effect_is_stated_in_whichever_direction_there_is_room() -> None:
 
 def test_two_groups_have_one_smallest_effect() -> None:
     x = np.random.default_rng(1).binomial(1, 0.4, 60).astype(float)
-    found = compare_units(Units.of(x, np.repeat([0, 1], 30)))
+    found = compare_units(Units.from_arrays(x, np.repeat([0, 1], 30)))
     assert found.smallest is not None and deal(found.units).count > 0
     assert found.smallest_spread == pytest.approx(found.smallest[0] / np.sqrt(2))

@@ -51,7 +51,7 @@ def units(rng, sizes, rates, correlations, samples=5) -> Units:
     strength = 1 / np.minimum(icc, 0.99) - 1
     chance = rng.beta(np.maximum(rate * strength, 1e-9), np.maximum((1 - rate) * strength, 1e-9))
     chance = np.where(icc >= 1, (rng.random(len(groups)) < rate).astype(float), chance)
-    return Units.of(
+    return Units.from_arrays(
         rng.binomial(samples, chance) / samples,
         groups,
         samples=np.full(len(groups), float(samples)),
@@ -106,7 +106,9 @@ def test_one_prompt_more_changes_p_a_little() -> None:
     p = []
     for last in range(17, 24):
         groups = np.r_[np.repeat([0, 1, 2], 10), np.repeat(3, last)]
-        drawn = Units.of(values[: len(groups)], groups, samples=np.full(len(groups), 5.0), shares=True)
+        drawn = Units.from_arrays(
+            values[: len(groups)], groups, samples=np.full(len(groups), 5.0), shares=True
+        )
         p.append(compare_with_others(drawn).differences.p[0])
     assert np.abs(np.diff(np.log(p))).max() < 0.8 and max(p) < 0.01
 
@@ -115,7 +117,7 @@ def test_one_prompt_more_changes_p_a_little() -> None:
 def test_the_axis_is_found_only_with_a_group_where_prompts_scatter_unequally(caution, least, monkeypatch):
     """Deals that are wrong by any amount must not outweigh the groups' own limits."""
     values = np.random.default_rng(0).integers(0, 6, 30) / 5
-    units = Units.of(values, np.arange(30) % 3, samples=np.full(30, 5.0))
+    units = Units.from_arrays(values, np.arange(30) % 3, samples=np.full(30, 5.0))
     monkeypatch.setattr(Supports, "caution", property(lambda self: np.full(3, caution)))
-    found = _axis_p(units, Supports.of(units), 1e-9, 0.3)
+    found = _axis_p(units, Supports.estimate(units), 1e-9, 0.3)
     assert found >= least - 1e-9 and (caution > 0 or found < 0.001)

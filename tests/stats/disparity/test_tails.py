@@ -46,7 +46,7 @@ def test_rare_events_in_groups_of_unequal_sizes_are_no_finding(sizes: list[int],
     groups = np.repeat(np.arange(len(sizes)), sizes)
     false = np.zeros(2)
     for _ in range(150):
-        units = Units.of((rng.random(len(groups)) < rate).astype(float), groups)
+        units = Units.from_arrays((rng.random(len(groups)) < rate).astype(float), groups)
         p = approximate(units).axis_p
         false += [p <= 0.05, p <= 0.05 / 13]
     # at the F tail: 12 to 16 % and 5 to 8 %; here three standard errors above 5 % and 0.4 %
@@ -58,18 +58,18 @@ def test_the_closed_form_goes_on_where_deals_end() -> None:
     groups, starts = np.repeat(np.arange(20), sizes), np.cumsum(sizes) - sizes
     values = np.zeros(len(groups))
     values[[starts[0], *starts[10:], *(starts[10:] + 1)]] = 1
-    units = Units.of(values, groups)
+    units = Units.from_arrays(values, groups)
     assert approximate(units).axis_p == pytest.approx(deal(units).axis_p, abs=0.06)
     assert approximate(units).axis_p > 0.1  # 0.00003 by the F tail
 
 
 def test_nothing_against_all_is_found_however_many_units() -> None:
     for size in (100, 3_100):
-        units = Units.of(np.repeat([0.0, 1.0], size), np.repeat([0, 1], size))
+        units = Units.from_arrays(np.repeat([0.0, 1.0], size), np.repeat([0, 1], size))
         test = approximate(units)
         assert np.isinf(test.z).all() and np.isinf(test.spread)
         assert np.all(test.p < 1e-9) and test.axis_p < 1e-9 and np.all(test.p > 0)
 
 
 def test_equal_values_leave_no_tail() -> None:
-    assert SquaresTail.of(Units.of(np.ones(8), np.repeat([0, 1], 4))).p(0.0) == 1.0
+    assert SquaresTail.from_units(Units.from_arrays(np.ones(8), np.repeat([0, 1], 4))).p(0.0) == 1.0

@@ -7,7 +7,7 @@ from evenhand.stats.votes.relatedness import (
     WORKING_CORRELATION,
     contrast,
     correlations,
-    ways_of,
+    find_factors,
     whole_clusters,
     working_weights,
 )
@@ -30,9 +30,9 @@ def test_one_way_is_the_mean_product_of_pairs() -> None:
                 weight = 1 / (1 + WORKING_CORRELATION * (counts[person[i]] - 1)) ** 2
                 top += weight * (variance - (y[i] - y[j]) ** 2 / 2)
                 bottom += weight
-    found = correlations(ways_of([person]), y, variance)
+    found = correlations(find_factors([person]), y, variance)
     assert found[0] == pytest.approx(top / bottom / variance)
-    assert correlations(ways_of([person]), y + 7.0, variance) == pytest.approx(found)
+    assert correlations(find_factors([person]), y + 7.0, variance) == pytest.approx(found)
 
 
 def test_the_error_of_a_contrast_is_that_of_all_pairs() -> None:
@@ -44,7 +44,7 @@ def test_the_error_of_a_contrast_is_that_of_all_pairs() -> None:
         for j in range(60):
             covariance = sum(s * (way[i] == way[j]) for s, way in zip(shares, labels, strict=True))
             expected += weights[i] * weights[j] * (1.0 if i == j else covariance)
-    assert contrast(ways_of(labels), weights, shares).share == pytest.approx(expected)
+    assert contrast(find_factors(labels), weights, shares).share == pytest.approx(expected)
 
 
 def test_two_ways_are_told_apart_also_where_one_lies_within_the_other() -> None:
@@ -52,18 +52,18 @@ def test_two_ways_are_told_apart_also_where_one_lies_within_the_other() -> None:
     prompt = np.repeat(np.arange(400), 6)
     item = np.repeat(np.arange(1200), 2)
     y = rng.normal(0, 0.5, 400)[prompt] + rng.normal(0, 0.5, 1200)[item] + rng.normal(0, 0.5**0.5, 2400)
-    assert correlations(ways_of([prompt, item]), y, 1.0) == pytest.approx([0.25, 0.25], abs=0.05)
+    assert correlations(find_factors([prompt, item]), y, 1.0) == pytest.approx([0.25, 0.25], abs=0.05)
 
 
 def test_weights_depend_on_counts_alone_and_even_counts_weigh_the_same() -> None:
-    even = working_weights(ways_of([np.repeat(np.arange(10), 4), np.tile(np.arange(20), 2)]))
+    even = working_weights(find_factors([np.repeat(np.arange(10), 4), np.tile(np.arange(20), 2)]))
     assert even == pytest.approx(np.full(40, 1 / 40))
-    uneven = working_weights(ways_of([np.repeat([0, 1], [101, 1]), np.arange(102)]))
+    uneven = working_weights(find_factors([np.repeat([0, 1], [101, 1]), np.arange(102)]))
     assert uneven[:101].sum() / uneven[101] == pytest.approx(101 / 11)
 
 
 def test_balanced_clusters_have_as_many_degrees_of_freedom_as_clusters() -> None:
-    ways = ways_of([np.repeat(np.arange(30), 5)])
+    ways = find_factors([np.repeat(np.arange(30), 5)])
     weights = np.full(150, 1 / 150)
     assert contrast(ways, weights, np.array([0.0])).freedom == pytest.approx(30, abs=2)
     every = whole_clusters(ways, weights)
@@ -71,4 +71,4 @@ def test_balanced_clusters_have_as_many_degrees_of_freedom_as_clusters() -> None
 
 
 def test_no_pair_tells_nothing() -> None:
-    assert correlations(ways_of([np.arange(5), np.arange(5)]), np.arange(5.0)).tolist() == [0.0, 0.0]
+    assert correlations(find_factors([np.arange(5), np.arange(5)]), np.arange(5.0)).tolist() == [0.0, 0.0]

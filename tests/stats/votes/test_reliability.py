@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.votes import correlations_of, group_reliability, sums_of_items
+from evenhand.stats.votes import group_reliability, sums_of_items, weighted_correlations
 
 # Shrout & Fleiss 1979, Table 2: six targets, four judges; ICC(1,1) is .17, ICC(1,4) .44
 RATINGS = np.array(
@@ -44,7 +44,7 @@ def test_weights_count_items() -> None:
     )
     other = rng.random(30)
     expected = np.corrcoef(np.repeat(other, times), np.repeat(sums[1], times))[0, 1]
-    assert correlations_of(other, sums[1], times[None, :].astype(float)) == pytest.approx([expected])
+    assert weighted_correlations(other, sums[1], times[None, :].astype(float)) == pytest.approx([expected])
 
 
 def test_single_votes_tell_nothing() -> None:

@@ -72,7 +72,9 @@ def planned_axes(rate: float, samples: int = 1) -> Planned:
         error = each / groups
         total = error + (error.sum() - error) / (len(groups) - 1) ** 2
         codes = np.repeat(np.arange(len(groups)), groups.astype(np.int64))
-        dealt = smallest_p(Units.of(np.arange(float(len(codes))), codes, shares=False)) <= options.level
+        dealt = (
+            smallest_p(Units.from_arrays(np.arange(float(len(codes))), codes, shares=False)) <= options.level
+        )
         freedom = float(groups.sum() - len(groups)) if dealt else 0.0
         reach = [_compute_detectable(float(v), freedom, options.level) for v in total]
         rows = [

@@ -86,7 +86,9 @@ class _Lacking:
             else:
                 below, above = extremes_of_missing(means, deviations, share, base)
             below, above = np.maximum(below, 0), np.maximum(above, 0)
-            found[kind] = MissingExcess.of(share, errors[kind], below, above, is_chance=is_chance, base=base)
+            found[kind] = MissingExcess.from_shares(
+                share, errors[kind], below, above, is_chance=is_chance, base=base
+            )
         return cls(names, means, absent, found)
 
     def explanation(self) -> str:

@@ -16,7 +16,7 @@ from evenhand.measures.counterfactual.overlap import Embedding, cosines, rouge_l
 from evenhand.measures.texts import words
 from evenhand.schema import UsageError, checked
 from evenhand.stats import Codes, Floats, benjamini_hochberg
-from evenhand.stats.kernels import Apart, Block, Likeness, compare_blocks, mean_difference
+from evenhand.stats.kernels import Block, Likeness, SimilarityDifference, compare_blocks, mean_difference
 
 _AXES = (
     typed(pl.String, "axis")
@@ -240,7 +240,7 @@ def _groups(rows: list[dict[str, Any]], found: Likeness, n_axes: int) -> list[di
     ]
 
 
-def _contrast(one: Apart) -> dict[str, Any]:
+def _contrast(one: SimilarityDifference) -> dict[str, Any]:
     return {
         "estimate": POINTS * one.estimate,
         "low": POINTS * one.low,

@@ -14,7 +14,7 @@ from evenhand.measures.frequencies.partial import controls_of, outcome_matrix
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, DataError, Measurement, UsageError, checked, measurement_frame
 from evenhand.stats import Codes, Floats, Verdict, reach_verdicts, spearman
-from evenhand.stats.associations import RankRelation, rank_relation, reliability_of
+from evenhand.stats.associations import RankRelation, rank_relation, split_half_reliability
 
 RELATED = "related"
 """Verdict that takes the place of "biased" for frequencies: a relation with frequency is not a bias by itself."""
@@ -230,7 +230,7 @@ class _Outcome:
         reliability = None
         if counted == COUNTED[0] and {"even", "odd"} <= set(points.columns):
             halves = points.select("even", "odd").cast(pl.Float64).to_numpy()
-            reliability = reliability_of(halves, _codes(strata))
+            reliability = split_half_reliability(halves, _codes(strata))
         related = rank_relation(
             often,
             values,

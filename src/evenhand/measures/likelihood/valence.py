@@ -31,7 +31,7 @@ from evenhand.stats.contrasts import (
     moderated_shifts,
     pairwise_shifts,
     shift_spread,
-    shifts_here,
+    shifts_in_these_sentences,
 )
 
 HERE_MARGIN = 0.22
@@ -253,7 +253,7 @@ def valence_shift(
 def _descriptor_rows(
     contrasts: Contrasts, shifts: Shifts, *, margin: float, alpha: float, n_axes: int
 ) -> pl.DataFrame:
-    here = shifts_here(contrasts.values, own_nouns=contrasts.own_nouns, margin=HERE_MARGIN)
+    here = shifts_in_these_sentences(contrasts.values, own_nouns=contrasts.own_nouns, margin=HERE_MARGIN)
     found_here = simes(here.p) * n_axes <= alpha
     known = ~np.isnan(contrasts.values)
     width = len(contrasts.descriptors)

@@ -23,7 +23,7 @@ from evenhand.measures.pairs.redditbias_published import (
 )
 from evenhand.schema import DataError, checked
 from evenhand.stats import Floats, cluster_t, cohens_dz, outlying_pairs, wilson_interval
-from evenhand.stats.contrasts import skewed_mean, smallest_mean, smallest_mean_beside
+from evenhand.stats.contrasts import skewed_mean, smallest_mean, smallest_mean_of_sample
 
 PLANNED_DIFFERENCE = 0.5
 """SD of the difference of a phrase that is assumed before a run, nats per token. It is 0.46 to 0.56 for DialoGPT."""
@@ -363,7 +363,7 @@ def _judged(axis: str, part: pl.DataFrame, level: float, tail: float) -> dict[st
     if found.n < LEAST_PHRASES:
         there = "is only 1 phrase" if found.n == 1 else f"are only {found.n} phrases"
         return row | {"obstacle": f"There {there}. At least {LEAST_PHRASES} are needed."}
-    reach = smallest_mean_beside(units, level=level, tail=tail)
+    reach = smallest_mean_of_sample(units, level=level, tail=tail)
     if not np.isfinite(reach):
         return row | {"p": found.p, "obstacle": f"With {found.n} equal phrases, p cannot reach {level:g}."}
     if found.p > level and reach > LARGEST_EFFECT:

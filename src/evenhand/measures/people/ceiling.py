@@ -10,10 +10,10 @@ from scipy.special import stdtrit
 from evenhand.stats import LEAST_AGREEING, Codes, Floats
 from evenhand.stats.votes import (
     LEAST_LEVELS,
-    correlations_of,
     group_reliability,
     sums_of_items,
     two_way_jackknife,
+    weighted_correlations,
 )
 
 Kept = npt.NDArray[np.bool_]
@@ -65,7 +65,7 @@ class People:
             ceiling = float(group_reliability(*sums).ceiling[0])
             if not ceiling > 0:
                 return float("nan")
-            return float(correlations_of(scores[items], sums[1], np.ones((1, len(items))))[0]) / ceiling
+            return float(weighted_correlations(scores[items], sums[1], np.ones((1, len(items))))[0]) / ceiling
 
         whole = ratio(np.ones(len(self.items), dtype=np.bool_))
         error = two_way_jackknife(ratio, self.prompts, self.persons, seed=seed)

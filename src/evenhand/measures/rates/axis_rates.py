@@ -117,7 +117,7 @@ def axis_rates(
     names = table["axis"].to_list()
     codes = means["axis"].replace_strict(names, range(len(names)), return_dtype=pl.Int64).to_numpy()
     values = means["negative"].to_numpy()
-    columns = _compared(Units.of(values, codes, n_groups=len(names), shares=False), level, seed)
+    columns = _compared(Units.from_arrays(values, codes, n_groups=len(names), shares=False), level, seed)
     result = table.with_columns(
         pl.lit(0.0).alias("null"),
         **{name: pl.Series(column, strict=False) for name, column in columns.items()},
@@ -157,7 +157,7 @@ def _compared(units: Units, level: float, seed: int) -> dict[str, Any]:
     }
     for name, part in spread.items():
         columns[name] = _placed(100.0 * part, found.places, groups)
-    columns["p"] = _placed(np.where(found.alone, np.nan, found.differences.p), found.places, groups)
+    columns["p"] = _placed(np.where(found.has_one_unit, np.nan, found.differences.p), found.places, groups)
     alone = "There is only one descriptor. At least two are needed."
     columns["obstacle"] = [alone if size == 1 else None for size in sizes]
     return columns

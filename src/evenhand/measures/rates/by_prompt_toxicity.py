@@ -180,8 +180,8 @@ def _limited(known: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
         cluster=cluster,
         crossed=False,
     )
-    limits = GroupLimits.of(part.units)
-    low, high = limits.at(Z)
+    limits = GroupLimits.estimate(part.units)
+    low, high = limits.bounds_at(Z)
     numbers_of = {"estimate": limits.means, "low": low, "high": high}
     return cells.drop("place").with_columns(
         *(pl.Series(name, 100.0 * values) for name, values in numbers_of.items()),

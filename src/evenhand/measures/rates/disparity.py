@@ -197,7 +197,7 @@ def disparity(
                 found = anew.comparison if isinstance(anew, TwoSamples) else anew
             if two is None:
                 found = with_rates_like_differences(found)
-        errors = counts.of(found.places) if counts is not None and found.corrected else None
+        errors = counts.select(found.places) if counts is not None and found.corrected else None
         rows = _group_rows(part, found, scale, unit, alpha, n_axes, errors)
         whole = _axis_row(part, found, scale, unit, errors)
         if whole["obstacle"] is None and found.axis_p * n_axes <= alpha:
@@ -277,9 +277,8 @@ def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
     what = "Rates" if part.units.shares else "Means"
     notes = [INSIDE.format(inside=part.inside)] if part.inside else []
     notes += [LIKE_THESE.format(inside=part.inside)] if part.inside and " and " in part.inside else []
-    notes += (
-        [ADJUSTED.format(what=what, inside=part.inside)] if part.inside and not found.units.balanced else []
-    )
+    if part.inside and not found.units.is_balanced:
+        notes.append(ADJUSTED.format(what=what, inside=part.inside))
     notes += [SHARED.format(shared=part.shared, unit=unit)] if part.shared else []
     notes += [UNEVEN.format(unit=unit)] if found.coins else []
     notes += [CORRECTED] if found.corrected else []
@@ -320,7 +319,7 @@ def _group_rows(
         }
     if found.differences is None or found.gap is None or found.smallest is None:
         return rows
-    alone = found.alone
+    alone = found.has_one_unit
     difference = found.differences
     p = np.where(alone, np.nan, difference.p)
     q = np.maximum(benjamini_hochberg(p), min(1.0, found.axis_p * n_axes))
@@ -382,7 +381,7 @@ def _pair_rows(
         pairs = Differences(
             of_groups.estimate[first], of_groups.low[first], of_groups.high[first], of_groups.p[first]
         )
-    testable = np.array([not found.alone[np.flatnonzero(row)].any() for row in contrasts])
+    testable = np.array([not found.has_one_unit[np.flatnonzero(row)].any() for row in contrasts])
     q = benjamini_hochberg(np.where(testable, pairs.p, np.nan))
     return [
         {

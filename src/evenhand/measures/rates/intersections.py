@@ -265,7 +265,7 @@ def _tested(
     prompts = in_stratum.filter(pl.col("negative").is_not_null()).join(known, on=[first, second])
     prompts = prompts.group_by("cell", "prompt_id", unit=cluster).agg(y=pl.col("negative").mean(), n=pl.len())
     units = prompts.group_by("cell", "unit").agg(pl.col("y").mean(), pl.col("n").sum()).sort("cell", "unit")
-    dealt = Units.of(
+    dealt = Units.from_arrays(
         units["y"].to_numpy(),
         units["cell"].to_numpy().astype(np.int64),
         n_groups=known.height,
@@ -324,7 +324,7 @@ def _explain(
     why = describe_excess([str(row["group"]) for row in rows], absent)
     for share in filter(np.any, (excess.share, excess.in_contrast(beside))):
         moved = units.values + (share * bound)[units.groups] - share[units.groups] * units.values
-        filled = Units.of(moved, units.groups, n_groups=len(rows), samples=units.samples)
+        filled = Units.from_arrays(moved, units.groups, n_groups=len(rows), samples=units.samples)
         again = departures(filled, codes[0], codes[1], **how)  # type: ignore[arg-type]
         if again is not None and not again.axis_p <= 0.05:
             pair["obstacle"] = why

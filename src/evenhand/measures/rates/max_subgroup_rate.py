@@ -168,7 +168,7 @@ def _null(
     kept = enough[part.units.groups]
     codes = np.full(len(enough), -1, dtype=np.int64)
     codes[known] = np.arange(len(known))
-    units = Units.of(part.units.values[kept], codes[part.units.groups[kept]], n_groups=len(known))
+    units = Units.from_arrays(part.units.values[kept], codes[part.units.groups[kept]], n_groups=len(known))
     return 100.0 * largest_means(units, draws=draws, seed=seed)
 
 
@@ -177,8 +177,8 @@ def _ranked(part: AxisUnits, enough: np.ndarray[tuple[int], np.dtype[np.bool_]])
     known = np.flatnonzero(enough)
     if not len(known):
         return pl.DataFrame(schema=schema)
-    limits = GroupLimits.of(part.units)
-    low, high = limits.at(_Z)
+    limits = GroupLimits.estimate(part.units)
+    low, high = limits.bounds_at(_Z)
     rate = limits.means[known]
     pooled = pool_rates(rate * limits.worth[known], limits.worth[known], level=0.95)
     table = {

@@ -268,7 +268,7 @@ def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict
     values = np.concatenate(sides)
     if np.ptp(values) < _EQUAL:
         return {"obstacle": "All nouns have the same rate, so there is no variation to test."}
-    units = Units.of(values, np.repeat([0, 1], sizes), shares=False)
+    units = Units.from_arrays(values, np.repeat([0, 1], sizes), shares=False)
     if (needed := least_units_of_two(level)) > min(sizes):
         return {"obstacle": _too_few(sizes, smallest_p(units), level, needed)}
     freedom = float(sum(sizes) - 2)
@@ -278,7 +278,7 @@ def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict
         p = max(p, float(dealt.p[0]))
         error = (high - low) / (2 * Z)
     else:
-        found = calibrated_differences(GroupLimits.of(units), np.array([[1.0, -1.0]]), dealt)
+        found = calibrated_differences(GroupLimits.estimate(units), np.array([[1.0, -1.0]]), dealt)
         low, high, p = float(found.low[0]), float(found.high[0]), float(found.p[0])
         squares = sum(float(np.square(side - side.mean()).sum()) for side in sides)
         error = (squares / freedom * (1 / sizes[0] + 1 / sizes[1])) ** 0.5

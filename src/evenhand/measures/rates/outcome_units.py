@@ -185,7 +185,7 @@ def _axis(
         shared = int((known["_unit"].value_counts()["count"] > 1).sum())
         strata = _crossed(known, shared)
         inside, shared = (None, shared) if strata is None else (unit_name(cluster), 0)
-    units = Units.of(
+    units = Units.from_arrays(
         known["value"].to_numpy(),
         code,
         n_groups=len(names),
@@ -214,7 +214,7 @@ def _axis(
         held_of_all = (
             part.select(pl.when(pl.len().over("_unit") > 1).then("_unit")).to_series().fill_null(0).to_numpy()
         )
-    absent, error = missing_shares(Units.of(slope, groups, n_groups=count, strata=held_of_all))
+    absent, error = missing_shares(Units.from_arrays(slope, groups, n_groups=count, strata=held_of_all))
     return AxisUnits(
         axis=part["axis"][0],
         names=tuple(names),

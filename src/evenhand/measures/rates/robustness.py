@@ -102,7 +102,7 @@ def _missing_in_excess(part: AxisUnits, found: Comparison) -> MissingExcess:
     else:
         deviations = [part.deviations[place] for place in found.places]
         below, above = extremes_of_missing(found.units.means, deviations, absent)
-    return MissingExcess.of(absent, error, below, above, is_chance=is_chance, units=units)
+    return MissingExcess.from_shares(absent, error, below, above, is_chance=is_chance, units=units)
 
 
 def _explanation(part: AxisUnits, found: Comparison) -> str:
@@ -221,10 +221,12 @@ def excess_of_missing(
     units = np.array([len(one) for one in missing], dtype=np.float64)
     unit = np.concatenate([np.arange(len(one)) for one in missing]) if paired else None
     groups = np.repeat(np.arange(len(missing)), [len(one) for one in missing])
-    absent, error = missing_shares(Units.of(np.concatenate(missing), groups, strata=unit))
+    absent, error = missing_shares(Units.from_arrays(np.concatenate(missing), groups, strata=unit))
     shares = np.clip(rates, 0.0, 1.0)
     is_chance = p_of_equal_shares(absent, error, units) >= EQUAL
-    return absent, MissingExcess.of(absent, error, shares, 1 - shares, is_chance=is_chance, units=units)
+    return absent, MissingExcess.from_shares(
+        absent, error, shares, 1 - shares, is_chance=is_chance, units=units
+    )
 
 
 def _is_worse(found: Comparison, number: int) -> bool:
@@ -244,12 +246,12 @@ def with_rates_like_differences(found: Comparison) -> Comparison:
 
     Otherwise rates and differences of a row would disagree.
     """
-    if found.units.strata is None or found.units.balanced:
+    if found.units.strata is None or found.units.is_balanced:
         return found
     rates = found.limits.means
     if found.units.shares:
         rates = np.clip(rates, 0.0, 1.0)
-    limits = replace(GroupLimits.of(replace(found.units, strata=None)), means=rates)
-    low, high = (limits.coins if found.coins else limits.at)(_NORMAL)
+    limits = replace(GroupLimits.estimate(replace(found.units, strata=None)), means=rates)
+    low, high = (limits.robust_bounds if found.coins else limits.bounds_at)(_NORMAL)
     others = (rates.sum() - rates) / (len(rates) - 1) if len(rates) > 1 else found.others
     return replace(found, rates=rates, low=low, high=high, others=others)

@@ -57,7 +57,7 @@ class MissingCells:
         units = texts.group_by("first", "second", cluster).agg(lacks=pl.col(value).is_null().mean())
         units = units.join(order.with_row_index("cell"), on=["first", "second"]).sort("cell", cluster)
         held = None if table.nested else units[cluster].rank("dense").to_numpy()
-        lacking = Units.of(
+        lacking = Units.from_arrays(
             units["lacks"].to_numpy(), units["cell"].to_numpy(), n_groups=len(cells), strata=held
         )
         (absent, error), count = missing_shares(lacking), lacking.sizes.astype(np.float64)
@@ -69,7 +69,7 @@ class MissingCells:
             numbers = [np.sort(known[cell][value].to_numpy()) for cell in cells]
             bounds = extremes_of_missing(table.means, [one - one.mean() for one in numbers], absent)
         is_chance = p_of_equal_shares(absent, error, count) >= EQUAL
-        excess = MissingExcess.of(absent, error, *bounds, is_chance=is_chance, units=count)
+        excess = MissingExcess.from_shares(absent, error, *bounds, is_chance=is_chance, units=count)
         return cls(table, [" × ".join(cell) for cell in cells], absent, excess)
 
     def explanation(self) -> str | None:

@@ -1,7 +1,7 @@
 from .partial import (
     centred_means as centred_means,
     ranks_within as ranks_within,
-    reliability_of as reliability_of,
+    split_half_reliability as split_half_reliability,
 )
 from .relation import (
     RankRelation as RankRelation,

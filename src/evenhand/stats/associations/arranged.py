@@ -8,7 +8,7 @@ import numpy.typing as npt
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Flags, Floats
 from evenhand.stats.associations.partial import (
-    bins_of,
+    bin_indicators,
     centred_means,
     columns_within,
     correlation,
@@ -18,7 +18,7 @@ from evenhand.stats.associations.partial import (
 
 
 @dataclass(frozen=True)
-class Arranged:
+class RankData:
     """Data of a rank relation: the complete rows, without rows that are alone in their stratum.
 
     A row is an observation, such as a descriptor.
@@ -48,12 +48,12 @@ class Arranged:
     squared: bool
 
     @property
-    def held(self) -> int:
+    def n_removed(self) -> int:
         """Return k, the number of columns whose effect is removed."""
         return int(self.columns.shape[1]) - 2
 
     @property
-    def groups(self) -> int:
+    def n_clusters(self) -> int:
         """Return the number of clusters."""
         return len(np.unique(self.clusters))
 
@@ -66,7 +66,7 @@ class Arranged:
         """Return the correlation of the residuals; NaN if one of them is 0 up to rounding."""
         return correlation(self.residuals) if len(self.values) > 2 else float("nan")
 
-    def without(self, dropped: Flags) -> "Arranged":
+    def drop_rows(self, dropped: Flags) -> "RankData":
         """Return the data without the rows that are True in `dropped`, shape (n,).
 
         Ranks depend on the other rows of a stratum, so the remaining rows of these strata are ranked again.
@@ -77,9 +77,9 @@ class Arranged:
         again = np.isin(strata, np.unique(self.strata[dropped]))
         if again.any():
             columns[again] = columns_within(values[again], bins[again], strata[again], squared=self.squared)
-        return Arranged(values, bins, columns, strata, self.clusters[kept], self.outcome[kept], self.squared)
+        return RankData(values, bins, columns, strata, self.clusters[kept], self.outcome[kept], self.squared)
 
-    def unsampled(self, column: int) -> "Arranged":
+    def drop_sample(self, column: int) -> "RankData":
         """Return the data without one column of ``outcome`` (a sample, such as a template).
 
         Rows that had a number only in this column are left out, and all rows are ranked again.
@@ -91,9 +91,9 @@ class Arranged:
             [self.values[seen, 0], centred_means(others[seen], strata), self.values[seen, 2:]]
         )
         columns = columns_within(values, bins, strata, squared=self.squared)
-        return Arranged(values, bins, columns, strata, self.clusters[seen], others[seen], self.squared)
+        return RankData(values, bins, columns, strata, self.clusters[seen], others[seen], self.squared)
 
-    def attainable(self) -> float:
+    def largest_correlation(self) -> float:
         """Return the largest correlation (0 to 1) that ranks with these ties can have.
 
         Ties differ between both quantities, so that even the same order of rows does not give a correlation of 1. The
@@ -107,13 +107,13 @@ class Arranged:
         return product / float(np.sqrt(sizes.prod())) if sizes.min() > 0 else 0.0
 
 
-def arranged(
+def prepare_rank_data(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     strata: npt.ArrayLike,
     clusters: npt.ArrayLike,
     controls: npt.ArrayLike | None,
-) -> Arranged:
+) -> RankData:
     """Return the complete rows of a rank relation, without rows that are alone in their stratum.
 
     The parameters are those of `rank_relation`. A row is complete if `first` and all controls are finite and at least
@@ -140,6 +140,6 @@ def arranged(
     alone = np.bincount(axes)[axes] < 2 if len(axes) else np.zeros(0, dtype=bool)
     values, axes, groups, outcome = values[~alone], axes[~alone], groups[~alone], outcome[~alone]
     groups = np.unique(groups, return_inverse=True)[1]
-    bins, squared = bins_of(values[:, 2:]), squares_fit(len(values), held.shape[1])
+    bins, squared = bin_indicators(values[:, 2:]), squares_fit(len(values), held.shape[1])
     columns = columns_within(values, bins, axes, squared=squared)
-    return Arranged(values, bins, columns, axes, groups, outcome, squared)
+    return RankData(values, bins, columns, axes, groups, outcome, squared)

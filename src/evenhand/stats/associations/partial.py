@@ -35,7 +35,7 @@ def ranks_within(values: Floats, strata: Codes) -> Floats:
     return ranks
 
 
-def reliability_of(halves: Floats, strata: Codes) -> float | None:
+def split_half_reliability(halves: Floats, strata: Codes) -> float | None:
     """Return the reliability (0 to 1) of ranks within strata, from two halves of a sample.
 
     The reliability is the expected correlation with the ranks in another sample of the same size.
@@ -53,7 +53,7 @@ def reliability_of(halves: Floats, strata: Codes) -> float | None:
         Correlation of the halves, adjusted to the full sample (Spearman-Brown 1910). 0 if a half does not vary. None
         with fewer than three rows.
 
-    >>> reliability_of(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]]), np.zeros(3, np.int64))
+    >>> split_half_reliability(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]]), np.zeros(3, np.int64))
     1.0
     """
     if len(halves) < 3:
@@ -92,7 +92,7 @@ def centred_means(outcome: Floats, strata: Codes) -> Floats:
     return mean_of_known(left, 1)
 
 
-def bins_of(controls: Floats) -> Floats:
+def bin_indicators(controls: Floats) -> Floats:
     """Return indicator columns for bins of each control; the first bin of each has no column.
 
     A bin contains neighbouring values of all strata. Bins have about equal numbers of rows. Their number is chosen so
@@ -110,7 +110,7 @@ def bins_of(controls: Floats) -> Floats:
 
     Examples
     --------
-    >>> bins_of(np.repeat([3.0, 4.0, 9.0], 20)[:, None]).sum(axis=0).tolist()
+    >>> bin_indicators(np.repeat([3.0, 4.0, 9.0], 20)[:, None]).sum(axis=0).tolist()
     [20.0, 20.0]
     """
     rows, number = controls.shape
@@ -136,7 +136,7 @@ def columns_within(values: Floats, bins: Floats, strata: Codes, *, squared: bool
     values : numpy.ndarray, shape (n, 2 + c)
         Two quantities and c controls.
     bins : numpy.ndarray, shape (n, b)
-        Result of `bins_of`.
+        Result of `bin_indicators`.
     strata : numpy.ndarray of int, shape (n,)
         Codes of strata.
     squared : bool

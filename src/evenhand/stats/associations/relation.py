@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from evenhand.stats.arrays import Codes, Floats, mean_of_known
-from evenhand.stats.associations.arranged import Arranged, arranged
+from evenhand.stats.associations.arranged import RankData, prepare_rank_data
 from evenhand.stats.clusters import smallest_flip_p
 from evenhand.stats.power import POWER, noncentrality
 
@@ -144,12 +144,14 @@ def rank_relation(
     >>> found.clusters, found.p < 0.05, found.low > 0
     (12, True, True)
     """
-    data = arranged(first, second, strata, clusters, controls)
-    return _related(data, (level, level / tests), max(1e-6, reliability), seed)
+    data = prepare_rank_data(first, second, strata, clusters, controls)
+    return _test_relation(data, (level, level / tests), max(1e-6, reliability), seed)
 
 
-def _related(data: Arranged, levels: tuple[float, float], reliability: float, seed: int) -> RankRelation:
-    rows, groups, templates = len(data.values), data.groups, data.outcome.shape[1]
+def _test_relation(
+    data: RankData, levels: tuple[float, float], reliability: float, seed: int
+) -> RankRelation:
+    rows, groups, templates = len(data.values), data.n_clusters, data.outcome.shape[1]
     residuals = data.residuals if rows else np.zeros((0, 2))
     estimate = data.correlation()
     held = np.bincount(data.clusters, np.square(residuals[:, 0]), minlength=groups)
@@ -166,7 +168,7 @@ def _related(data: Arranged, levels: tuple[float, float], reliability: float, se
     error, freedom = found
     half = float(stdtrit(freedom, 0.975)) * error
     seen = math.tanh(float(noncentrality(np.array([freedom]), levels[1], POWER)[0]) * error)
-    attainable = data.attainable()
+    attainable = data.largest_correlation()
     # Noise in the first quantity reduces a correlation by the root of its reliability (Spearman 1904), and ties reduce
     # it to at most `attainable`. The smaller factor converts a detectable correlation of ranks to a true one.
     drawn = max(1e-6, min(math.sqrt(reliability), attainable))
@@ -186,9 +188,9 @@ def _related(data: Arranged, levels: tuple[float, float], reliability: float, se
 
 
 def _obstacle(
-    estimate: float, data: Arranged, effective: float, level: float, reliability: float
+    estimate: float, data: RankData, effective: float, level: float, reliability: float
 ) -> str | None:
-    groups = data.groups
+    groups = data.n_clusters
     if math.isnan(estimate):
         if len(data.values) <= 2:
             return "Fewer than three descriptors have both a frequency and an outcome."
@@ -204,7 +206,7 @@ def _obstacle(
             f"Few clusters of descriptors differ in frequency: the {groups} clusters have the information of "
             f"{effective:.1f} clusters of equal size. At least {LEAST_EFFECTIVE:g} are needed."
         )
-    if len(data.values) < data.held + 6:
+    if len(data.values) < data.n_removed + 6:
         return f"{len(data.values)} descriptors are too few for {data.values.shape[1] - 2} controls."
     if reliability < LEAST_RELIABLE:
         return (
@@ -226,16 +228,19 @@ def _too_coarse(seen: float, attainable: float, drawn: float) -> str | None:
     return f"The power to detect even a correlation of {LARGEST_MISSED:g} is below 80%."
 
 
-def _error(data: Arranged, z: float, effective: float) -> tuple[float, float] | None:
+def _error(data: RankData, z: float, effective: float) -> tuple[float, float] | None:
     """Return the standard error on Fisher's scale and its degrees of freedom; None if there are too few templates.
 
     `z` is the estimate on Fisher's scale, and `effective` the effective number of clusters.
     """
     estimate = math.tanh(z)
     stretched = 1 / (1 - estimate**2) ** 2  # converts a variance of r to Fisher's scale
-    without = [_otherwise(data.without(data.clusters == group), estimate) for group in range(data.groups)]
-    between = stretched * _jackknifed(without)
-    spare = len(data.values) - data.held - len(np.unique(data.strata)) - 2
+    without = [
+        _correlation_or_default(data.drop_rows(data.clusters == group), estimate)
+        for group in range(data.n_clusters)
+    ]
+    between = stretched * _jackknife_variance(without)
+    spare = len(data.values) - data.n_removed - len(np.unique(data.strata)) - 2
     # variance of a rank correlation of independent rows on Fisher's scale (Bonett & Wright 2000)
     independent = (1 + estimate**2 / 2) / max(1, spare)
     variance = max(between, independent)
@@ -245,27 +250,27 @@ def _error(data: Arranged, z: float, effective: float) -> tuple[float, float] | 
     usable = [
         fewer
         for column in range(data.outcome.shape[1])
-        if len((fewer := data.unsampled(column)).values) > fewer.held + 6
+        if len((fewer := data.drop_sample(column)).values) > fewer.n_removed + 6
     ]
     if len(usable) < LEAST_TEMPLATES:
         return None
-    sampled = stretched * _jackknifed([_otherwise(fewer, estimate) for fewer in usable])
+    sampled = stretched * _jackknife_variance([_correlation_or_default(fewer, estimate) for fewer in usable])
     sampled *= _own_slopes(data)
     return math.sqrt(variance + sampled), min(freedom, len(usable) - 1)
 
 
-def _otherwise(data: Arranged, estimate: float) -> float:
+def _correlation_or_default(data: RankData, estimate: float) -> float:
     found = data.correlation()
     return estimate if math.isnan(found) else found
 
 
-def _jackknifed(without: Sequence[float]) -> float:
+def _jackknife_variance(without: Sequence[float]) -> float:
     """Return the jackknife variance of an estimate, from its values with each cluster or template left out in turn."""
     found = np.array(without)
     return (len(found) - 1) / len(found) * float(np.square(found - found.mean()).sum())
 
 
-def _own_slopes(data: Arranged) -> float:
+def _own_slopes(data: RankData) -> float:
     """Return the share (0 to 1) of the variance of slopes between templates that is due to the templates.
 
     The slope of a template is a sum over clusters, so slopes also vary by the noise of single cells (a cluster in a
@@ -276,7 +281,7 @@ def _own_slopes(data: Arranged) -> float:
         mine = data.strata == stratum
         left[mine] = data.outcome[mine] - mean_of_known(data.outcome[mine], 0)
     weighted = np.where(np.isnan(left), 0.0, left) * data.residuals[:, :1]
-    cells = np.zeros((data.groups, left.shape[1]))
+    cells = np.zeros((data.n_clusters, left.shape[1]))
     np.add.at(cells, data.clusters, weighted)
     slopes = cells.sum(axis=0)
     of_slopes = float(np.square(slopes - slopes.mean()).sum())

@@ -111,7 +111,7 @@ def smallest_shift(
     draws = min(DRAWS, max(_DRAWS, int(10 / level)))
     signs = sign_patterns(len(counts), draws, seed).T.astype(np.float32)
 
-    def reached(shift: float) -> float:
+    def simulated_power(shift: float) -> float:
         return _power(counts, signs, shift, level, correlation, decided, seed)
 
     # The normal quantile of the power is nearly linear in the shift, so a few steps along this line usually reach the
@@ -121,17 +121,17 @@ def smallest_shift(
     for _ in range(4):
         if shift >= 1:
             break
-        here = reached(shift)
+        here = simulated_power(shift)
         if abs(here - power) < _NEAR:
             return shift
         surely = float(ndtri(min(max(here, 0.02), 0.98)))
         shift *= (reach + float(ndtri(power))) / (reach + surely)
-    if reached(1.0) < power:
+    if simulated_power(1.0) < power:
         return float("nan")
     low, high = 0.0, 1.0
     while high - low > _PRECISION:
         middle = (low + high) / 2
-        low, high = (low, middle) if reached(middle) >= power else (middle, high)
+        low, high = (low, middle) if simulated_power(middle) >= power else (middle, high)
     return (low + high) / 2
 
 

@@ -90,7 +90,7 @@ def cluster_flip(
     >>> round(flip.estimate, 3), round(flip.p, 4), flip.low, flip.high
     (0.786, 0.0703, 0.5, 1.0)
     """
-    sums, counts = _checked(totals, sizes, level, draws)
+    sums, counts = _check_clusters(totals, sizes, level, draws)
     number = len(sums)
     smallest = smallest_flip_p(number, draws=draws)
     if number == 0:
@@ -185,7 +185,9 @@ def _limits_of_one_mean(
     return mean - (1 - alike) * (mean - bounds[0]), mean + (1 - alike) * (bounds[1] - mean)
 
 
-def _checked(totals: npt.ArrayLike, sizes: npt.ArrayLike, level: float, draws: int) -> tuple[Floats, Floats]:
+def _check_clusters(
+    totals: npt.ArrayLike, sizes: npt.ArrayLike, level: float, draws: int
+) -> tuple[Floats, Floats]:
     sums, counts = np.asarray(totals, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
     if sums.ndim != 1 or counts.shape != sums.shape:
         raise UsageError(

@@ -1,5 +1,5 @@
 from .alike import alike_contrasts as alike_contrasts
-from .here import shifts_here as shifts_here
+from .here import shifts_in_these_sentences as shifts_in_these_sentences
 from .population import chance_of_drawing as chance_of_drawing, differing_in_axis as differing_in_axis
 from .shifts import (
     Shifts as Shifts,
@@ -15,7 +15,7 @@ from .skewness import (
     SkewedMean as SkewedMean,
     skewed_mean as skewed_mean,
     smallest_mean as smallest_mean,
-    smallest_mean_beside as smallest_mean_beside,
+    smallest_mean_of_sample as smallest_mean_of_sample,
 )
 from .smallest import planned_shift as planned_shift, smallest_shift as smallest_shift
 from .spread import (

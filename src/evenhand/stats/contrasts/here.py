@@ -10,7 +10,7 @@ _PRIOR = 1.75
 """Weight of the axis' mean variance, in nouns, as in `moderation.LEAST_WEIGHT`."""
 
 
-def shifts_here(values: Floats, *, own_nouns: bool, margin: float = 0.0) -> ClusterMeans:
+def shifts_in_these_sentences(values: Floats, *, own_nouns: bool, margin: float = 0.0) -> ClusterMeans:
     """Return the shift of each descriptor from the others in exactly these contrasts.
 
     The result generalises to other nouns, but not to other sentences.
@@ -36,7 +36,7 @@ def shifts_here(values: Floats, *, own_nouns: bool, margin: float = 0.0) -> Clus
     variance of the axis, which has the weight of 1.75 nouns.
 
     >>> x = np.array([[[0.1, -0.2], [0.25, -0.1]], [[1.0, -1.1], [1.1, -1.0]]])
-    >>> found = shifts_here(x, own_nouns=True)
+    >>> found = shifts_in_these_sentences(x, own_nouns=True)
     >>> found.estimate.round(2).tolist(), bool(found.p[0] < 0.01)
     ([1.21, -1.21], True)
     """

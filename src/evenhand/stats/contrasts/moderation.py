@@ -21,7 +21,7 @@ _LOG_VARIANCE = 2.0
 
 
 @dataclass(frozen=True)
-class Moderated:
+class ModeratedVariance:
     """Variance of each descriptor's mean (d,) and its degrees of freedom (d,); NaN with a single contrast.
 
     Attributes
@@ -83,7 +83,7 @@ def prior_weight(noise: float, between: float, contrasts: float, descriptors: fl
     return float(max(LEAST_WEIGHT, min(weight, free)))
 
 
-def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None = None) -> Moderated:
+def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None = None) -> ModeratedVariance:
     """Return the moderated variances of the means in `squares`.
 
     The means are those of the descriptors of one axis, or of differences between two of them. For differences, pass the
@@ -109,7 +109,7 @@ def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None 
         moderated = moderated + max(0.0, float(np.nanmean(whole.nouns_between)) * scale - noise)
     directions = _dimensions(whole.by_contrast)
     extra = bounded_weight(weight, directions, contrasts, descriptors)
-    return Moderated(
+    return ModeratedVariance(
         variance=moderated / (squares.contrasts * squares.nouns),
         freedom=np.minimum(extra + rest, (contrasts - 1) * (descriptors - 1)),
         noise=own / squares.nouns,

@@ -97,7 +97,7 @@ def skewed_mean(values: npt.ArrayLike, *, level: float = 0.95, tail: float | Non
     if n < LEAST_NUMBERS or (tail is None and _equal(numbers)):
         return SkewedMean(mean, nan, nan, nan, n)
     undrawn = 0.0 if tail is None else max(0.0, 1 - abs(mean) / tail) ** n
-    least = _undrawn(n, 1 - level, tail)
+    least = _tail_bound(n, 1 - level, tail)
     if _equal(numbers):
         p = max(2.0 ** (1 - n) if mean else 1.0, undrawn)
         inside = p > 1 - level
@@ -161,7 +161,7 @@ def smallest_mean(
     return np.array(found, dtype=np.float64).reshape(number.shape)
 
 
-def smallest_mean_beside(
+def smallest_mean_of_sample(
     values: npt.ArrayLike, *, level: float, power: float = POWER, tail: float | None = None
 ) -> float:
     """Return the mean that `skewed_mean` detects, for numbers as variable and as skewed as the given ones.
@@ -183,7 +183,7 @@ def smallest_mean_beside(
         no `tail`.
 
     >>> skewed = np.random.default_rng(0).exponential(size=40)
-    >>> smallest_mean_beside(skewed, level=0.01) > float(smallest_mean(skewed.std(ddof=1), 40, level=0.01))
+    >>> smallest_mean_of_sample(skewed, level=0.01) > float(smallest_mean(skewed.std(ddof=1), 40, level=0.01))
     True
     """
     numbers = np.sort(np.asarray(values, dtype=np.float64))
@@ -193,8 +193,11 @@ def smallest_mean_beside(
     plain = float(smallest_mean(float(numbers.std(ddof=1)), n, level=level, power=power, tail=tail))
     away = (numbers - numbers.mean()) * (n / (n - 1)) ** 0.5
     drawn = away[np.random.default_rng(0).integers(0, n, size=(_RESAMPLES, n))]
-    least = _undrawn(n, level, tail)
-    beside = [float(np.quantile(np.maximum(far, least) - off, power)) for far, off in _reached(drawn, level)]
+    least = _tail_bound(n, level, tail)
+    beside = [
+        float(np.quantile(np.maximum(far, least) - off, power))
+        for far, off in _significance_distances(drawn, level)
+    ]
     return max(plain, *beside)
 
 
@@ -202,7 +205,7 @@ def _equal(numbers: Floats) -> bool:
     return float(np.ptp(numbers)) <= 1e-12 * float(np.abs(numbers).max())
 
 
-def _undrawn(n: int, level: float, tail: float | None) -> float:
+def _tail_bound(n: int, level: float, tail: float | None) -> float:
     """Return the mean at which (1 - mean / tail)^n = `level`: n numbers miss an unsampled tail with this probability.
 
     `tail` is as in `skewed_mean`. 0 if it is None.
@@ -213,9 +216,11 @@ def _undrawn(n: int, level: float, tail: float | None) -> float:
 def _smallest(spread: float, n: int, level: float, power: float, tail: float | None) -> float:
     if n < LEAST_NUMBERS:
         return float("inf")
-    least = _undrawn(n, level, tail)
+    least = _tail_bound(n, level, tail)
     if n <= _SIMULATED_UP_TO:
-        shifts = [np.maximum(spread * far, least) - spread * off for far, off in _simulated(n, level)]
+        shifts = [
+            np.maximum(spread * far, least) - spread * off for far, off in _simulate_thresholds(n, level)
+        ]
         return max(float(np.quantile(shift, power)) for shift in shifts)
     by_t = float(noncentrality(np.array([(n - 1) / SKEWED_FREEDOM]), level, power)[0])
     error = spread / math.sqrt(n)
@@ -223,15 +228,17 @@ def _smallest(spread: float, n: int, level: float, power: float, tail: float | N
 
 
 @cache
-def _simulated(n: int, level: float) -> list[tuple[Floats, Floats]]:
+def _simulate_thresholds(n: int, level: float) -> list[tuple[Floats, Floats]]:
     rng = np.random.default_rng(0)
-    plain = _reached(rng.normal(size=(_SETS, n)), level)[:1]
+    plain = _significance_distances(rng.normal(size=(_SETS, n)), level)[:1]
     return (
-        plain if n >= _SKEWNESS_KNOWN_FROM else plain + _reached(rng.exponential(size=(_SETS, n)) - 1, level)
+        plain
+        if n >= _SKEWNESS_KNOWN_FROM
+        else plain + _significance_distances(rng.exponential(size=(_SETS, n)) - 1, level)
     )
 
 
-def _reached(sets: Floats, level: float) -> list[tuple[Floats, Floats]]:
+def _significance_distances(sets: Floats, level: float) -> list[tuple[Floats, Floats]]:
     """Return two pairs (distance, mean), each of shape (data sets,): for true means above and below 0.
 
     `sets` has one data set per row. `distance` is the size of the observed mean at which it is significant. `mean` is

@@ -75,16 +75,16 @@ def smallest_shift(
     # t exceeds the critical value if its normal numerator exceeds critical value x (estimated / true error)
     needed = critical[:, None] * np.sqrt(2 * gammaincinv(df[:, None] / 2, nodes) / df[:, None])
 
-    def found(shift: float) -> float:
+    def detection_power(shift: float) -> float:
         beyond = np.divide(shift, error, out=np.full(number, np.inf), where=error > 0)
         return float((ndtr(beyond[:, None] - needed) @ weights).mean())
 
-    if found(0.0) >= power:
+    if detection_power(0.0) >= power:
         return margin
     below, above = 0.0, float((error * (critical * 10 + 10)).max())
     for _ in range(60):
         middle = (below + above) / 2
-        below, above = (below, middle) if found(middle) >= power else (middle, above)
+        below, above = (below, middle) if detection_power(middle) >= power else (middle, above)
     return margin + above
 
 

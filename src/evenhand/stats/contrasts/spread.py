@@ -74,7 +74,7 @@ def shift_spread(values: Floats, *, own_nouns: bool) -> Spread:
     >>> round(shift_spread(rows[:, None], own_nouns=True).sd, 3)
     1.405
     """
-    estimate, by_contrast, by_noun = _jackknifed(values, own_nouns=own_nouns)
+    estimate, by_contrast, by_noun = _jackknife_values(values, own_nouns=own_nouns)
     error, freedom = _error(by_contrast, by_noun)
     if not error > 0:
         return Spread(_root(estimate), float("nan"), float("nan"), estimate, error, freedom)
@@ -116,7 +116,7 @@ def change_of_spread(before: Floats, after: Floats, *, own_nouns: bool, power: f
         )
     gaps = np.isnan(before) | np.isnan(after)
     one, two = (np.where(gaps, np.nan, table) for table in (before, after))
-    first, second = (_jackknifed(table, own_nouns=own_nouns) for table in (one, two))
+    first, second = (_jackknife_values(table, own_nouns=own_nouns) for table in (one, two))
     change = second[0] - first[0]
     error, freedom = _error(second[1] - first[1], second[2] - first[2])
     low, high = _limits(change, error, freedom)
@@ -141,7 +141,7 @@ def least_spread(largest: float, descriptors: int) -> float:
     return float(largest / np.sqrt(descriptors))
 
 
-def _jackknifed(values: Floats, *, own_nouns: bool) -> tuple[float, Floats, Floats]:
+def _jackknife_values(values: Floats, *, own_nouns: bool) -> tuple[float, Floats, Floats]:
     """Return the variance of shifts, and its values with each contrast and (if crossed) each noun left out in turn."""
     deviations, compared = with_reference(values)
     number = int(compared.sum())
@@ -156,7 +156,7 @@ def _jackknifed(values: Floats, *, own_nouns: bool) -> tuple[float, Floats, Floa
     contrasts = np.flatnonzero(known.any(axis=(1, 2)))
     nouns = np.flatnonzero(known.any(axis=(0, 2)))
 
-    def without(contrast: int | None, noun: int | None) -> float:
+    def variance_without(contrast: int | None, noun: int | None) -> float:
         some, there = x, known
         if contrast is not None:
             some, there = np.delete(x, contrast, 0), np.delete(known, contrast, 0)
@@ -164,9 +164,9 @@ def _jackknifed(values: Floats, *, own_nouns: bool) -> tuple[float, Floats, Floa
             some, there = np.delete(x, noun, 1), np.delete(known, noun, 1)
         return _products(some, there, own_nouns) / (number - 1)
 
-    by_contrast = np.array([without(int(c), None) for c in contrasts])
-    by_noun = np.zeros(0) if own_nouns else np.array([without(None, int(n)) for n in nouns])
-    return without(None, None), by_contrast, by_noun
+    by_contrast = np.array([variance_without(int(c), None) for c in contrasts])
+    by_noun = np.zeros(0) if own_nouns else np.array([variance_without(None, int(n)) for n in nouns])
+    return variance_without(None, None), by_contrast, by_noun
 
 
 def _products(x: Floats, known: Floats, own_nouns: bool) -> float:

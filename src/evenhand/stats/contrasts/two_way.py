@@ -76,7 +76,7 @@ def crossed_outcome(values: npt.ArrayLike) -> CrossedOutcome:
     known = np.isfinite(cells)
     absent = int(cells.size - known.sum())
     if absent:
-        cells = _filled(cells, known)
+        cells = _fill_missing(cells, known)
     centred = cells - cells.mean(axis=0)
     groups, first, second = cells.shape
     by_first, by_second = centred.mean(axis=2), centred.mean(axis=1)
@@ -96,12 +96,12 @@ def crossed_outcome(values: npt.ArrayLike) -> CrossedOutcome:
         # filled-in cells have no residual, and their estimation increases the variance of means
         residual=float(np.square(rest).sum()) * full / (max(free, 1) ** 2 * first * second) if full else 0.0,
         left=max(free, 1) / (groups - 1),
-        within=_within(centred, by_first, known),
+        within=_variance_within_levels(centred, by_first, known),
         absent=absent / cells.size,
     )
 
 
-def _within(centred: Floats, by_first: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+def _variance_within_levels(centred: Floats, by_first: Floats, known: npt.NDArray[np.bool_]) -> Floats:
     groups, _, second = centred.shape
     if second < 2:
         return np.full(centred.shape[1], np.nan)
@@ -112,7 +112,7 @@ def _within(centred: Floats, by_first: Floats, known: npt.NDArray[np.bool_]) -> 
     return np.asarray(between - left * full / (np.maximum(free, 1) ** 2 * second))
 
 
-def _filled(cells: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+def _fill_missing(cells: Floats, known: npt.NDArray[np.bool_]) -> Floats:
     """Return the cells with missing ones replaced by the fit of cell mean, row and column, iterated to convergence."""
     there = known.sum(axis=0)
     centre = np.where(known, cells, 0.0).sum(axis=0) / np.maximum(there, 1)  # 0 where no group has the cell
@@ -263,25 +263,24 @@ def sliding_interval(
         known = 1e9 if nothing else min(noise_freedom * (total / noise) ** 2, 1e9)
         return float((fdtrc if upper else fdtr)(freedom, known, spread / total))
 
-    def slid(v: float) -> float:
+    def two_sided_share(v: float) -> float:
         return v / (v + 2.0 * noise / freedom**0.5) if v > 0 else 0.0
 
-    def above(v: float) -> float:
-        return tail(v, True) - LEVEL * (1.0 - slid(v) / 2.0)
+    def low_equation(v: float) -> float:
+        return tail(v, True) - LEVEL * (1.0 - two_sided_share(v) / 2.0)
 
-    def below(v: float) -> float:
-        return tail(v, False) - LEVEL / 2.0 * slid(v)
+    def high_equation(v: float) -> float:
+        return tail(v, False) - LEVEL / 2.0 * two_sided_share(v)
 
     top = spread
-    while below(top) > 0:
+    while high_equation(top) > 0:
         top *= 4.0
     from scipy.optimize import brentq
 
-    low = 0.0
+    low, start = 0.0, 1e-12 * spread
     if p <= LEVEL:
-        start = 1e-12 * spread
-        low = float(brentq(above, start, top, rtol=1e-10)) if above(start) < 0 else start
-    high = float(brentq(below, 1e-12 * spread, top, rtol=1e-10)) if below(1e-12 * spread) > 0 else 0.0
+        low = float(brentq(low_equation, start, top, rtol=1e-10)) if low_equation(start) < 0 else start
+    high = float(brentq(high_equation, start, top, rtol=1e-10)) if high_equation(start) > 0 else 0.0
     return p, low, max(high, low)
 
 

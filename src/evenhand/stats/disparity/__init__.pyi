@@ -21,7 +21,7 @@ from .corrected import (
 )
 from .deals import (
     Deals as Deals,
-    all_pairs_of as all_pairs_of,
+    all_pair_contrasts as all_pair_contrasts,
     deal as deal,
     largest_means as largest_means,
     least_units_of_two as least_units_of_two,

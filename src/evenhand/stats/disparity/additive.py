@@ -93,7 +93,7 @@ def departures(
     Examples
     --------
     >>> x = np.random.default_rng(0).binomial(1, np.repeat([0.2, 0.2, 0.2, 0.2, 0.2, 0.7], 80)).astype(float)
-    >>> found = departures(Units.of(x, np.repeat(np.arange(6), 80)), np.array([0, 0, 0, 1, 1, 1]),
+    >>> found = departures(Units.from_arrays(x, np.repeat(np.arange(6), 80)), np.array([0, 0, 0, 1, 1, 1]),
     ...                    np.array([0, 1, 2, 0, 1, 2]))
     >>> found.most, found.axis_p < 0.01
     (5, True)
@@ -106,7 +106,7 @@ def departures(
     first: dict[str, float | int] = {}
     smallest, mirror = np.full(count, np.nan), np.full(count, -1)
     while True:
-        fit = _Fit.of(units, np.concatenate([design, np.eye(count)[:, own]], axis=1))
+        fit = _Fit.fit_model(units, np.concatenate([design, np.eye(count)[:, own]], axis=1))
         if fit is None or not fit.free.any():
             break
         drawn = fit.deals(units, generator)
@@ -204,7 +204,7 @@ class _Fit:
     phi: float
 
     @classmethod
-    def of(cls, units: Units, design: Floats) -> "_Fit | None":
+    def fit_model(cls, units: Units, design: Floats) -> "_Fit | None":
         sizes, means = units.sizes.astype(np.float64), units.group_means(units.values)
         rate = _rates(means, sizes, design)
         variance = np.maximum(rate * (1 - rate), 1e-9)

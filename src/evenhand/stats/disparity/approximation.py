@@ -114,19 +114,19 @@ def approximate(units: Units, contrasts: Floats | None = None, *, seed: int = 0)
     permutation. Tails are of Pearson's type III.
 
     >>> x = np.random.default_rng(1).binomial(1, 0.1, size=2000).astype(float)
-    >>> test = approximate(Units.of(x, np.repeat(np.arange(10), 200)))
+    >>> test = approximate(Units.from_arrays(x, np.repeat(np.arange(10), 200)))
     >>> bool(0 < test.axis_p <= 1)
     True
     """
     sizes = units.sizes.astype(np.float64)
     rows = leave_one_out(units.n_groups) if contrasts is None else contrasts
     form = closed_form(units, rows)
-    means, within = units.group_means(units.centred), form.within
+    means, within = units.group_means(units.stratum_deviations), form.within
     weight = sizes / sizes.sum()
     between = float((np.square(means - means @ weight) * sizes).sum())
     several = bool(np.any(units.samples > 1)) or not units.shares
     variance_p = deal(units, variances=True, most=199, seed=seed).variance_p if several else 1.0
     spread = between / within if within > 0 else float(np.where(between < 1e-12, 0.0, np.inf))
     return Approximation(
-        form.z, form.difference, form.skewness, spread, SquaresTail.of(units), sizes, variance_p
+        form.z, form.difference, form.skewness, spread, SquaresTail.from_units(units), sizes, variance_p
     )

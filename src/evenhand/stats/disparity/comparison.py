@@ -17,7 +17,7 @@ from evenhand.stats.disparity.deals import MOST, Deals, deal, leave_one_out, sma
 from evenhand.stats.disparity.differences import (
     Differences,
     calibrated_differences,
-    differences_from,
+    differences_from_reference,
     facing_zero,
     inverted_differences,
 )
@@ -109,7 +109,7 @@ class Comparison:
     reference: Flags | None = None
 
     @property
-    def alone(self) -> Flags:
+    def has_one_unit(self) -> Flags:
         """Return True for groups with a single unit, in which the effects of unit and group cannot be separated."""
         return np.asarray(self.units.sizes < 2)
 
@@ -121,13 +121,15 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
     messages, such as "prompt". Raises a UsageError for an invalid level.
 
     >>> x = np.random.default_rng(0).binomial(1, np.repeat([0.1, 0.1, 0.5], 100)).astype(float)
-    >>> found = compare_units(Units.of(x, np.repeat(np.arange(3), 100)))
-    >>> found.axis_p < 0.001, found.differences.found.tolist()
+    >>> found = compare_units(Units.from_arrays(x, np.repeat(np.arange(3), 100)))
+    >>> found.axis_p < 0.001, found.differences.excludes_zero.tolist()
     (True, [False, False, True])
     """
     found = compare_with_others(units, level=level, unit=unit, seed=seed)
     limits, coins = found.limits, found.coins
-    return with_common_level(found, lambda reference: differences_from(limits, reference, coins=coins), level)
+    return with_common_level(
+        found, lambda reference: differences_from_reference(limits, reference, coins=coins), level
+    )
 
 
 def compare_with_others(
@@ -137,10 +139,10 @@ def compare_with_others(
     `compare_units`.
     """
     places = np.flatnonzero(units.sizes > 0)
-    known = _only(units, places)
-    limits = GroupLimits.of(known)
-    plain = limits if known.strata is None else GroupLimits.of(replace(known, strata=None))
-    low, high = plain.at(Z)
+    known = _select_groups(units, places)
+    limits = GroupLimits.estimate(known)
+    plain = limits if known.strata is None else GroupLimits.estimate(replace(known, strata=None))
+    low, high = plain.bounds_at(Z)
     groups = known.n_groups
     others = np.full(groups, np.nan)
     if groups > 1:
@@ -150,7 +152,11 @@ def compare_with_others(
         return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
     test = _test(known, seed)
     coins = limits.supports is None and test.variance_p <= _UNEVEN_LEVEL
-    if not known.shares and (limits.cautious or test.variance_p <= _SKEWED_LEVEL) and _skewed(known, limits):
+    if (
+        not known.shares
+        and (limits.cautious or test.variance_p <= _SKEWED_LEVEL)
+        and _is_too_skewed(known, limits)
+    ):
         obstacle = SKEWED.format(unit=unit)
         return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
     found = calibrated_differences(limits, leave_one_out(groups), None if coins else test)
@@ -164,7 +170,7 @@ def compare_with_others(
     if groups == 2 and not coins:  # a single test: the axis and its groups must agree
         axis_p = max(axis_p, float(found.p.max()))
     if coins:
-        low, high = plain.coins(Z)
+        low, high = plain.robust_bounds(Z)
     dealt = None if coins else test
     spread = spread_of_two(found, axis_p) if groups == 2 else spread_of_groups(limits, dealt, axis_p)
     smallest, smallest_spread = _smallest(known, limits, others, test, level, coins)
@@ -209,14 +215,14 @@ def with_common_level(
         found = replace(found, smallest=found.smallest * detectable_factor(len(found.rates)))
     if found.differences is None or not found.axis_p <= level:
         return found
-    usable = ~found.alone & ~np.isnan(found.differences.p)
+    usable = ~found.has_one_unit & ~np.isnan(found.differences.p)
     if usable.sum() < 3:
         return found
 
     def inside(reference: Flags) -> Differences:
         whole = np.zeros(len(usable), dtype=bool)
         whole[usable] = reference
-        return compare(whole).only(usable)
+        return compare(whole).select(usable)
 
     # find_common_level needs only the order of estimates, which differences from all others have too
     common = find_common_level(compare(usable).estimate[usable], inside)
@@ -229,7 +235,7 @@ def with_common_level(
     weights = np.eye(len(usable)) - reference_contrasts(reference)
     return replace(
         found,
-        differences=found.differences.replaced(usable, against),
+        differences=found.differences.replace_some(usable, against),
         others=np.where(usable, weights @ np.nan_to_num(found.rates), found.others),
         reference=reference,
     )
@@ -237,7 +243,7 @@ def with_common_level(
 
 def _test(units: Units, seed: int) -> Deals | Approximation:
     total = len(units.values)
-    many = _MANY if units.balanced else _MANY // 3
+    many = _MANY if units.is_balanced else _MANY // 3
     if total > many and units.sizes.min() >= _FEW and units.shares:
         return approximate(units, seed=seed)
     most = int(np.clip(_CELLS // total, 999, MOST))
@@ -295,7 +301,7 @@ def _obstacle(units: Units, level: float, unit: str) -> str | None:
     if np.ptp(units.values) == 0 and not units.shares:
         return f"All {len(units.values)} {unit}s gave the same result, so there is no variation to test."
     if not units.shares and float(np.square(units.residuals()).sum()) <= 1e-20 * float(
-        np.square(units.centred).sum()
+        np.square(units.stratum_deviations).sum()
     ):
         return f"Within each group all {unit}s gave the same result, so the variance is unknown."
     smallest = smallest_p(units)
@@ -309,7 +315,7 @@ def _obstacle(units: Units, level: float, unit: str) -> str | None:
     return None
 
 
-def _skewed(units: Units, limits: GroupLimits) -> bool:
+def _is_too_skewed(units: Units, limits: GroupLimits) -> bool:
     """Return True if skewness makes Student's t miss its level, for numbers with the groups' own variances.
 
     The criterion is the first term of the error of t (Johnson 1978). The skewness must exceed its sampling error.
@@ -321,7 +327,7 @@ def _skewed(units: Units, limits: GroupLimits) -> bool:
     return bool(skewness > 2.5 * np.sqrt(6 / len(cubes)) and skewness / np.sqrt(least) > _SKEWED)
 
 
-def _only(units: Units, places: Indices) -> Units:
+def _select_groups(units: Units, places: Indices) -> Units:
     """Return the units with new group codes, without groups that have no units."""
     if len(places) == units.n_groups:
         return units

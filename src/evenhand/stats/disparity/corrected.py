@@ -42,7 +42,7 @@ class LabelCounts:
     harmful: Floats
     shared: Flags
 
-    def of(self, places: Indices) -> "LabelCounts":
+    def select(self, places: Indices) -> "LabelCounts":
         """Return the counts of the groups at these positions."""
         return LabelCounts(
             self.false_alarms[places],
@@ -91,7 +91,7 @@ class CorrectedRates:
         """Return (uncorrected rate - false-positive rate) / (true-positive rate - false-positive rate), shape
         (groups,).
         """
-        return _corrected(self.limits.means, self.counts.alarm_rate, self.counts.hit_rate)
+        return _correct_rates(self.limits.means, self.counts.alarm_rate, self.counts.hit_rate)
 
     @property
     def variance(self) -> Floats:
@@ -114,7 +114,7 @@ class CorrectedRates:
     def _youden(self) -> Floats:
         return np.asarray(self.counts.hit_rate - self.counts.alarm_rate)
 
-    def at(self, z: float) -> tuple[Floats, Floats]:
+    def bounds_at(self, z: float) -> tuple[Floats, Floats]:
         """Return the bounds of each corrected rate at a normal quantile, clipped to 0 and 1; each has the shape
         (groups,).
         """
@@ -152,21 +152,21 @@ class CorrectedRates:
         alarms, hits = counts.alarm_rate, counts.hit_rate
         limits = replace(self.limits, means=judged)
         ends = (
-            (limits.coins if self.coins else limits.at)(z),
+            (limits.robust_bounds if self.coins else limits.bounds_at)(z),
             wilson(alarms, counts.harmless + 1, quantile),
             wilson(hits, counts.harmful + 1, quantile),
         )
-        rates = _corrected(judged, alarms, hits)
+        rates = _correct_rates(judged, alarms, hits)
         # the correction is undefined if both error rates are equal, so they are kept apart
         moved = (
-            [_corrected(end, alarms, hits) for end in ends[0]],
-            [_corrected(judged, np.minimum(end, hits - _APART), hits) for end in ends[1]],
-            [_corrected(judged, alarms, np.maximum(end, alarms + _APART)) for end in ends[2]],
+            [_correct_rates(end, alarms, hits) for end in ends[0]],
+            [_correct_rates(judged, np.minimum(end, hits - _APART), hits) for end in ends[1]],
+            [_correct_rates(judged, alarms, np.maximum(end, alarms + _APART)) for end in ends[2]],
         )
         return [(np.asarray(low - rates), np.asarray(high - rates)) for low, high in moved]
 
 
-def _corrected(judged: Floats, alarms: Floats, hits: Floats) -> Floats:
+def _correct_rates(judged: Floats, alarms: Floats, hits: Floats) -> Floats:
     return np.asarray((judged - alarms) / (hits - alarms))
 
 
@@ -199,7 +199,7 @@ def compare_corrected(
     >>> x = np.repeat([1.0, 0, 1, 0], [60, 140, 60, 140])
     >>> labels = LabelCounts(np.array([60.0, 4]), np.full(2, 200.0), np.full(2, 180.0), np.full(2, 200.0),
     ...                      np.zeros(2, dtype=bool))
-    >>> found = compare_corrected(Units.of(x, np.repeat([0, 1], 200)), labels)
+    >>> found = compare_corrected(Units.from_arrays(x, np.repeat([0, 1], 200)), labels)
     >>> found.rates.round(3).tolist(), found.axis_p < 0.001
     ([-0.002, 0.317], True)
     """
@@ -213,7 +213,7 @@ def compare_corrected(
     if not kept.any():
         return replace(compare_with_others(units, level=level, unit=unit, seed=seed), **_nothing(left_out))
     strata = None if units.strata is None else units.strata[kept]
-    judged = Units.of(
+    judged = Units.from_arrays(
         units.values[kept],
         units.groups[kept],
         n_groups=units.n_groups,
@@ -222,9 +222,9 @@ def compare_corrected(
         shares=units.shares,
     )
     raw = compare_with_others(judged, level=level, unit=unit, seed=seed)
-    corrected = CorrectedRates(raw.limits, counts.of(raw.places), coins=raw.coins)
+    corrected = CorrectedRates(raw.limits, counts.select(raw.places), coins=raw.coins)
     rates, groups = corrected.rates, len(raw.places)
-    low, high = corrected.at(Z)
+    low, high = corrected.bounds_at(Z)
     others = (rates.sum() - rates) / (groups - 1) if groups > 1 else np.full(groups, np.nan)
     result = replace(raw, rates=rates, low=low, high=high, others=others, left_out=left_out, corrected=True)
     if raw.obstacle is not None or raw.differences is None:
@@ -250,7 +250,7 @@ def compare_corrected(
         differences=found,
         spread=_spread(corrected, contrasts, axis_p),
         burden=float("nan"),
-        gap=widest_gap(rates, *corrected.at(as_normal(student, freedom))),
+        gap=widest_gap(rates, *corrected.bounds_at(as_normal(student, freedom))),
         axis_p=axis_p,
         smallest=smallest,
         smallest_spread=_smallest_spread(corrected, level, seed),
@@ -333,7 +333,7 @@ def _smallest(corrected: CorrectedRates, others: Floats, level: float) -> Floats
     d = np.linspace(0, 1, 201)[1:, None] ** 1.5 * (1 - base)
     youden = counts.hit_rate - counts.alarm_rate
 
-    def planned(true: Floats) -> tuple[Floats, Floats, Floats]:
+    def planned_widths(true: Floats) -> tuple[Floats, Floats, Floats]:
         judged = np.clip(counts.alarm_rate + youden * true, 0, 1)
         down, up = np.zeros_like(judged), np.zeros_like(judged)
         for number, (first, second) in enumerate(corrected.offsets(judged, z)):
@@ -344,8 +344,8 @@ def _smallest(corrected: CorrectedRates, others: Floats, level: float) -> Floats
         there = CorrectedRates(replace(limits, means=judged), counts, corrected.coins)
         return down, up, there.variance - np.where(counts.shared, there.label_variance, 0.0)
 
-    down, _, variance = planned(base + d)
-    _, up, still = (value[None, :] if value.ndim == 1 else value for value in planned(base))
+    down, _, variance = planned_widths(base + d)
+    _, up, still = (value[None, :] if value.ndim == 1 else value for value in planned_widths(base))
     rest = (groups - 1) ** 2
     needed = np.sqrt(down + (up.sum() - up) / rest)
     scatter = np.sqrt(variance + (still.sum() - still) / rest)

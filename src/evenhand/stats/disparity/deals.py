@@ -68,7 +68,7 @@ class Deals:
 
     @cached_property
     def _squares(self) -> SquaresTail:
-        return SquaresTail.of(self.units)
+        return SquaresTail.from_units(self.units)
 
     @property
     def count(self) -> int:
@@ -214,7 +214,7 @@ def leave_one_out(groups: int) -> Floats:
     return others
 
 
-def all_pairs_of(groups: int) -> Floats:
+def all_pair_contrasts(groups: int) -> Floats:
     """Return the contrasts "first minus second" of all pairs of groups, (0, 1), (0, 2), ..., shape (pairs, groups)."""
     first, second = np.triu_indices(groups, 1)
     rows = np.zeros((len(first), groups))
@@ -261,12 +261,12 @@ def deal(
     - Edgington & Onghena 2007: permutation tests. Besag & Clifford 1991: stopping.
     - Westfall & Young 1993: smallest of several p.
 
-    >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3))
+    >>> units = Units.from_arrays(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3))
     >>> test = deal(units)
     >>> test.count, test.p.round(5).tolist(), round(test.axis_p, 4)
     (1680, [0.36548, 0.05357, 0.01905], 0.05)
     """
-    table = Layout.of(units)
+    table = Layout.arrange(units)
     rows = leave_one_out(units.n_groups) if contrasts is None else contrasts
     classes = exchangeable(units, contrasts)
     known = (units, closed_form(units, rows), least_p(units, rows))
@@ -282,13 +282,13 @@ def deal(
         drawn = table.random_sums(first, generator, squares=variances)
         parts += [table.statistics(sums, ordered) for sums in drawn]
         for target in sorted({min(999, most), most}):
-            result = Deals(*_joined(parts, table, contrasts is None), classes, False, *known)
+            result = Deals(*_join_statistics(parts, table, contrasts is None), classes, False, *known)
             extreme = np.count_nonzero(result._ranks[2][1:] <= result._ranks[2][0])
             if extreme >= ENOUGH or target <= result.count:
                 break
             more = table.random_sums(target - result.count, generator)
             parts += [table.statistics(sums, ordered) for sums in more]
-    return Deals(*_joined(parts, table, contrasts is None), classes, exact, *known)
+    return Deals(*_join_statistics(parts, table, contrasts is None), classes, exact, *known)
 
 
 def largest_means(units: Units, *, draws: int = FIRST, seed: int = 0) -> Floats:
@@ -296,7 +296,7 @@ def largest_means(units: Units, *, draws: int = FIRST, seed: int = 0) -> Floats:
 
     Units are permuted within strata, so effects of strata remain. With many units, fewer permutations are used.
     """
-    table = Layout.of(units)
+    table = Layout.arrange(units)
     count = int(np.clip(4 * _CELLS // max(len(table.pool), 1), 19, draws))
     means = [sums / table.sizes for sums, _ in table.random_sums(count, np.random.default_rng(seed))]
     return np.asarray(np.concatenate(means).max(axis=1) + table.level)
@@ -307,7 +307,7 @@ def smallest_p(units: Units) -> float:
 
     Permutations that only exchange whole groups give the same value of the statistic.
 
-    >>> round(smallest_p(Units.of(np.arange(6.0), np.repeat([0, 1], 3))), 3)
+    >>> round(smallest_p(Units.from_arrays(np.arange(6.0), np.repeat([0, 1], 3))), 3)
     0.1
     """
     _, sizes = np.unique(units.cells(), axis=0, return_counts=True)
@@ -327,7 +327,7 @@ def least_units_of_two(level: float) -> int:
     return each
 
 
-def _joined(
+def _join_statistics(
     parts: list[tuple[Floats, Floats, Floats | None]],
     table: Layout,
     default: bool,

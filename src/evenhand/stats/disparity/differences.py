@@ -29,15 +29,15 @@ class Differences:
     p: Floats
 
     @property
-    def found(self) -> Flags:
+    def excludes_zero(self) -> Flags:
         """Return True for contrasts whose CI excludes 0."""
         return np.asarray((self.low > 0) | (self.high < 0))
 
-    def only(self, which: Flags) -> "Differences":
+    def select(self, which: Flags) -> "Differences":
         """Return the differences of the contrasts that are True in `which`."""
         return Differences(self.estimate[which], self.low[which], self.high[which], self.p[which])
 
-    def replaced(self, which: Flags, by: "Differences") -> "Differences":
+    def replace_some(self, which: Flags, by: "Differences") -> "Differences":
         """Return all differences, with those that are True in `which` replaced by the differences `by`."""
         parts = []
         for name in ("estimate", "low", "high", "p"):
@@ -73,13 +73,14 @@ def calibrated_differences(
     - Zou & Donner 2008: MOVER, intervals of differences from those of the parts. Simulated for this use.
 
     >>> from evenhand.stats.disparity.units import Units
-    >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3), samples=np.full(9, 4.))
+    >>> means = np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5])
+    >>> units = Units.from_arrays(means, np.repeat([0, 1, 2], 3), samples=np.full(9, 4.))
     >>> from evenhand.stats.disparity.deals import deal, leave_one_out
-    >>> found = calibrated_differences(GroupLimits.of(units), leave_one_out(3), deal(units))
+    >>> found = calibrated_differences(GroupLimits.estimate(units), leave_one_out(3), deal(units))
     >>> found.p.round(3).tolist()
     [0.488, 0.109, 0.041]
     """
-    at = limits.coins if test is None else limits.alike
+    at = limits.robust_bounds if test is None else limits.pooled_bounds
     estimate = contrasts @ limits.means
     low_width, high_width = _widths(limits.means, contrasts, at, GRID)
     if test is None:
@@ -175,7 +176,7 @@ def inverted_differences(estimate: Floats, low_width: Floats, high_width: Floats
     return Differences(estimate, estimate - low_width[at_z], estimate + high_width[at_z], p)
 
 
-def differences_from(limits: GroupLimits, reference: Flags, *, coins: bool = False) -> Differences:
+def differences_from_reference(limits: GroupLimits, reference: Flags, *, coins: bool = False) -> Differences:
     """Return the difference of each group from the mean of the other reference groups (groups,).
 
     p is the larger of two. One is the level at which the MOVER interval reaches 0. For rates, the other is that of
@@ -183,7 +184,7 @@ def differences_from(limits: GroupLimits, reference: Flags, *, coins: bool = Fal
     its own. `coins` is as in `Comparison`. The method was simulated for `evenhand.stats.find_common_level`.
     """
     contrasts = reference_contrasts(reference)
-    widths = _widths(limits.means, contrasts, limits.coins if coins else limits.alike, GRID)
+    widths = _widths(limits.means, contrasts, limits.robust_bounds if coins else limits.pooled_bounds, GRID)
     found = inverted_differences(contrasts @ limits.means, *widths)
     if not limits.shares or coins or limits.cautious:
         return found
@@ -212,7 +213,9 @@ def recovered_limits(
 ) -> tuple[Floats, Floats]:
     """Return the bounds of contrasts at a normal quantile, from the groups' intervals (MOVER, without adjustment)."""
     estimate = contrasts @ limits.means
-    low, high = _widths(limits.means, contrasts, limits.coins if coins else limits.at, np.array([z]))
+    low, high = _widths(
+        limits.means, contrasts, limits.robust_bounds if coins else limits.bounds_at, np.array([z])
+    )
     return estimate - low[0], estimate + high[0]
 
 

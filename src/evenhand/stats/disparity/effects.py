@@ -8,7 +8,7 @@ from scipy.special import fdtri, ndtri, stdtrit
 from evenhand.stats.arrays import Counts, Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
-from evenhand.stats.disparity.drawn import Drawn, variance_of_difference
+from evenhand.stats.disparity.drawn import SimulationDesign, variance_of_difference
 from evenhand.stats.disparity.limits import COINS, KNOWN, OWN
 from evenhand.stats.disparity.simulated import (
     FEW_OF_AXIS,
@@ -284,7 +284,7 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     return found, spread
 
 
-def _simulated_design(design: Design, level: float) -> Drawn:
+def _simulated_design(design: Design, level: float) -> SimulationDesign:
     """Return the design of simulated data sets, with rounded numbers so that results can be reused."""
     groups, sizes = len(design.sizes), design.sizes
     several = 0 if design.variance is not None else design.samples
@@ -292,7 +292,7 @@ def _simulated_design(design: Design, level: float) -> Drawn:
     steps = 100 if design.common else 20
     phi = max(round(steps * design.phi) / steps, float(f"{min(design.phi, 0.05):.1g}"), 1e-4)
     counts = tuple(int(size) for size in (np.full(groups, round(sizes.mean())) if design.crossed else sizes))
-    return Drawn(counts, several, design.crossed, phi, level, design.cautious, design.common)
+    return SimulationDesign(counts, several, design.crossed, phi, level, design.cautious, design.common)
 
 
 def cautious_effects(

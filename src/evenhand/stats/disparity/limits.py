@@ -51,17 +51,17 @@ class GroupLimits:
     supports: Supports | None = None
 
     @staticmethod
-    def of(units: Units) -> "GroupLimits":
+    def estimate(units: Units) -> "GroupLimits":
         """Estimate the variance of units from all groups together.
 
         phi is the pooled variance of units divided by that of Bernoulli trials. It is kept between the value of
         independent responses and 1, and shrunken towards 1 with the weight of three units. If units have unequal
         numbers of responses, each group gets the phi that its numbers and the common correlation of responses imply.
 
-        >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3),
+        >>> units = Units.from_arrays(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3),
         ...                  samples=np.full(9, 4.0))
-        >>> limits = GroupLimits.of(units)
-        >>> limits.phi.round(6)[0], limits.worth.round(5)[0], limits.alike(1.959964)[0].round(4).tolist()
+        >>> limits = GroupLimits.estimate(units)
+        >>> limits.phi.round(6)[0], limits.worth.round(5)[0], limits.pooled_bounds(1.959964)[0].round(4).tolist()
         (np.float64(0.291667), np.float64(5.68421), [0.0426, 0.0057, 0.2861])
         """
         sizes = units.sizes.astype(np.float64)
@@ -80,33 +80,33 @@ class GroupLimits:
         several = not units.shares or bool(np.any(units.samples > 1) or np.any(units.values % 1))
         supports = None
         if units.shares and several and units.strata is None and units.n_groups > 1 and sizes.min() > 0:
-            supports = Supports.of(units)
+            supports = Supports.estimate(units)
         cautious = (supports is None and too_unequal(sizes, several)) or (
             not units.shares and _scatters_by_itself(sizes, own, spread)
         )
         return GroupLimits(means, sizes, phi, worth, spread, own, freedom, units.shares, cautious, supports)
 
-    def at(self, z: float | Floats) -> tuple[Floats, Floats]:
+    def bounds_at(self, z: float | Floats) -> tuple[Floats, Floats]:
         """Return the lower and upper bounds at a normal quantile, each (groups,), or (many, groups) for many quantiles.
 
         Rates have Wilson's interval, with the effective number of trials and Student's quantile, or with one trial per
         unit if that is narrower. Numbers have Student's t with the group's variance, shrunken towards the pooled one.
-        Cautious limits are those of `coins`.
+        Cautious limits are those of `robust_bounds`.
         """
         if self.supports is None:
-            return self.alike(z)
+            return self.pooled_bounds(z)
         weight = self.supports.caution
         return tuple(  # type: ignore[return-value]
             (1 - weight) * ours + weight * guarded
-            for ours, guarded in zip(self.alike(z), self.supports.at(z), strict=True)
+            for ours, guarded in zip(self.pooled_bounds(z), self.supports.bounds_at(z), strict=True)
         )
 
-    def alike(self, z: float | Floats) -> tuple[Floats, Floats]:
+    def pooled_bounds(self, z: float | Floats) -> tuple[Floats, Floats]:
         """Return the bounds under the assumption of equal variances in all groups, unless limits are cautious. Shapes
-        as in `at`.
+        as in `bounds_at`.
         """
         if self.cautious:
-            return self.coins(z)
+            return self.robust_bounds(z)
         normal = np.asarray(z, dtype=np.float64)[..., None]
         if not self.shares:
             weight = np.maximum(self.sizes - 1, 0)
@@ -120,7 +120,7 @@ class GroupLimits:
         wider = (high - low > coin_high - coin_low) | (self.freedom == 0)
         return np.where(wider, coin_low, low), np.where(wider, coin_high, high)
 
-    def coins(self, z: float | Floats) -> tuple[Floats, Floats]:
+    def robust_bounds(self, z: float | Floats) -> tuple[Floats, Floats]:
         """Return bounds that are valid for any variances within groups: each unit counts as one Bernoulli trial.
 
         If all groups have 20 units or more, each group's own variance is used, shrunken with the weight of three
@@ -202,7 +202,7 @@ def common_clustering(units: Units, phi: float) -> float:
     It is 0 if it is negligible, or without strata. `phi` is the same ratio for the variance within prompts.
 
     >>> values = np.array([0.2, 0.5, 0.8, 0.3, 0.5, 0.7])
-    >>> units = Units.of(values, np.repeat([0, 1], 3), strata=np.tile([0, 1, 2], 2), samples=np.full(6, 10.0))
+    >>> units = Units.from_arrays(values, np.repeat([0, 1], 3), strata=np.tile([0, 1, 2], 2), samples=np.full(6, 10.0))
     >>> round(common_clustering(units, 0.1), 2)
     0.14
     """

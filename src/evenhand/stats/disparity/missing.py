@@ -58,7 +58,7 @@ class MissingExcess:
     elsewhere: float = 0.0
 
     @staticmethod
-    def of(
+    def from_shares(
         absent: Floats,
         error: Floats,
         below: Floats,
@@ -106,7 +106,7 @@ class MissingExcess:
             Weights of the groups' means, such as 1 for a group and -1/2 for each of two others.
 
         >>> absent, error = np.array([0.3, 0.1, 0.1]), np.full(3, 0.02)
-        >>> excess = MissingExcess.of(absent, error, absent, absent, is_chance=True, units=np.full(3, 50.0))
+        >>> excess = MissingExcess.from_shares(absent, error, absent, absent, is_chance=True, units=np.full(3, 50.0))
         >>> excess.in_contrast(np.array([1.0, -0.5, -0.5])).round(3).tolist()
         [0.222, 0.0, 0.0]
         """
@@ -132,7 +132,7 @@ def missing_shares(units: Units) -> tuple[Floats, Floats]:
     all groups of a stratum then do not count as sampling error.
 
     >>> lacking, group, template = np.array([0.1, 0.5, 0.2, 0.6]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    >>> absent, error = missing_shares(Units.of(lacking, group, strata=template))
+    >>> absent, error = missing_shares(Units.from_arrays(lacking, group, strata=template))
     >>> absent.round(3).tolist(), error.round(3).tolist()
     ([0.3, 0.4], [0.0, 0.0])
     """
@@ -222,7 +222,7 @@ def extremes_of_missing(
     absent : numpy.ndarray, shape (groups,)
         Share of missing numbers of each group.
     base : float, optional
-        As in `MissingExcess.of`.
+        As in `MissingExcess.from_shares`.
 
     References
     ----------

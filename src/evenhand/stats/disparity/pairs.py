@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import chdtri, ndtr, ndtri, roots_legendre, stdtr
 
 from evenhand.stats.arrays import Floats
-from evenhand.stats.disparity.deals import all_pairs_of, deal
+from evenhand.stats.disparity.deals import all_pair_contrasts, deal
 from evenhand.stats.disparity.differences import Differences, calibrated_differences
 from evenhand.stats.disparity.limits import GroupLimits
 from evenhand.stats.disparity.units import Units
@@ -59,7 +59,7 @@ def pairs_of_groups(
     """
     groups = units.n_groups
     if reference is None:
-        contrasts = all_pairs_of(groups)
+        contrasts = all_pair_contrasts(groups)
     else:
         contrasts = np.eye(groups)[np.arange(groups) != reference]
         contrasts[:, reference] = -1.0
@@ -90,9 +90,9 @@ def largest_gap(units: Units, limits: GroupLimits, *, coins: bool = False, seed:
     groups = units.n_groups
     student = tukey_quantile(groups, limits.freedom) / np.sqrt(2)
     if groups <= _DEALT_UP_TO and not coins:
-        dealt = deal(units, all_pairs_of(groups), most=199, seed=seed).largest_quantile(0.95)
+        dealt = deal(units, all_pair_contrasts(groups), most=199, seed=seed).largest_quantile(0.95)
         student = max(student, min(dealt, 3 * student))
-    low, high = (limits.coins if coins else limits.at)(as_normal(student, limits.freedom))
+    low, high = (limits.robust_bounds if coins else limits.bounds_at)(as_normal(student, limits.freedom))
     return widest_gap(limits.means, low, high)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from evenhand.stats.arrays import Floats
-from evenhand.stats.disparity.drawn import Drawn, SimulatedTests, simes_of_rows
+from evenhand.stats.disparity.drawn import SimulatedTests, SimulationDesign, simes_of_rows
 from evenhand.stats.disparity.limits import KNOWN
 from evenhand.stats.power import POWER
 
@@ -28,7 +28,7 @@ _ROWS, _LEAST_SETS = 720, 64
 """Number of groups in all simulated data sets together if prompts have several responses, and fewest data sets."""
 
 
-def simulated_differences(drawn: Drawn, base: float, start: Floats) -> Floats:
+def simulated_differences(drawn: SimulationDesign, base: float, start: Floats) -> Floats:
     """Return the difference of one group that is detected in 80% of simulated data sets (groups,); NaN if none is.
 
     Parameters
@@ -47,7 +47,9 @@ def simulated_differences(drawn: Drawn, base: float, start: Floats) -> Floats:
     for kind in kinds:
         place = int(np.flatnonzero(sizes == kind)[0])
         guess = float(start[place])
-        found = _needed(drawn, round(base, 2), place, round(guess, 1) if np.isfinite(guess) else -1.0)
+        found = _solve_difference(
+            drawn, round(base, 2), place, round(guess, 1) if np.isfinite(guess) else -1.0
+        )
         ratios.append(found / guess if np.isfinite(guess) else found)
     nearest = np.abs(np.log(sizes)[:, None] - np.log(kinds)[None, :]).argmin(axis=1)
     ratio = np.array(ratios)[nearest]
@@ -57,16 +59,16 @@ def simulated_differences(drawn: Drawn, base: float, start: Floats) -> Floats:
 
 
 @lru_cache(maxsize=4096)
-def _needed(drawn: Drawn, base: float, place: int, guess: float) -> float:
+def _solve_difference(drawn: SimulationDesign, base: float, place: int, guess: float) -> float:
     base = max(base, 0.5 / sum(drawn.sizes)) if drawn.samples else base
     room = 1 - base if drawn.samples else 1e3
     guess = min(guess if guess > 0 else room / 1.6, room)
     shift = np.zeros(len(drawn.sizes))
     shift[place] = 1.0
-    return _solved(lambda d: _power(drawn, base, shift * d, place), guess, room)
+    return _solve_by_steps(lambda d: _power(drawn, base, shift * d, place), guess, room)
 
 
-def simulated_spread(drawn: Drawn, base: float, start: float) -> float:
+def simulated_spread(drawn: SimulationDesign, base: float, start: float) -> float:
     """Return the SD of group rates at which the axis is significant in 80% of simulated data sets; NaN if none is.
 
     Half of the groups are above the base rate and half below, at 0 if they cannot be lower.
@@ -79,11 +81,11 @@ def simulated_spread(drawn: Drawn, base: float, start: float) -> float:
         First guess, or NaN.
     """
     guess = float(f"{start:.1g}") if start > 0 else -1.0
-    return _spread_needed(replace(drawn, sizes=tuple(sorted(drawn.sizes))), round(base, 2), guess)
+    return _solve_spread(replace(drawn, sizes=tuple(sorted(drawn.sizes))), round(base, 2), guess)
 
 
 @lru_cache(maxsize=4096)
-def _spread_needed(drawn: Drawn, base: float, guess: float) -> float:
+def _solve_spread(drawn: SimulationDesign, base: float, guess: float) -> float:
     base = max(base, 0.5 / sum(drawn.sizes)) if drawn.samples else base
     room = 1 - base if drawn.samples else 1e3
     signs = np.where(np.arange(len(drawn.sizes)) % 2 == 0, 1.0, -1.0)
@@ -96,11 +98,11 @@ def _spread_needed(drawn: Drawn, base: float, guess: float) -> float:
         drawn.samples and start > base
     ):  # the lower groups cannot be below 0, so the higher ones must be higher
         start = min(2 * start - base, room)
-    found = _solved_by_probit(lambda d: _power_of_axis(drawn, means(d)), start, room)
+    found = _solve_by_probit(lambda d: _power_of_axis(drawn, means(d)), start, room)
     return float(np.std(means(found), ddof=1))
 
 
-def _solved(power: Callable[[float], float], guess: float, room: float) -> float:
+def _solve_by_steps(power: Callable[[float], float], guess: float, room: float) -> float:
     """Return the effect at which the power is 0.8: search from the guess, then linear interpolation."""
     tried = {guess: power(guess)}
     up = tried[guess] < POWER
@@ -122,7 +124,7 @@ def _solved(power: Callable[[float], float], guess: float, room: float) -> float
     return float(effects[above - 1] + share * (effects[above] - effects[above - 1]))
 
 
-def _solved_by_probit(power: Callable[[float], float], guess: float, room: float) -> float:
+def _solve_by_probit(power: Callable[[float], float], guess: float, room: float) -> float:
     """Return the effect at which the power is 0.8; NaN if none has that power. It needs two or three evaluations.
 
     The normal quantile of the power is about linear in the effect.
@@ -148,7 +150,7 @@ def _solved_by_probit(power: Callable[[float], float], guess: float, room: float
     return min(needed, room) if high[0] < np.inf else float("nan")
 
 
-def _power(drawn: Drawn, base: float, shift: Floats, place: int) -> float:
+def _power(drawn: SimulationDesign, base: float, shift: Floats, place: int) -> float:
     """Return the share of simulated data sets in which the group at `place` is significant."""
     groups = len(drawn.sizes)
     deals = int(np.clip(15 / drawn.level, 299, 1_999))
@@ -167,7 +169,7 @@ def _power(drawn: Drawn, base: float, shift: Floats, place: int) -> float:
     return float(np.mean((rank <= last) & (axis_p <= drawn.level + 1e-12)))
 
 
-def _power_of_axis(drawn: Drawn, of_groups: Floats) -> float:
+def _power_of_axis(drawn: SimulationDesign, of_groups: Floats) -> float:
     """Return the share of simulated data sets in which the axis is significant if groups have these rates."""
     groups = len(drawn.sizes)
     deals = int(np.clip(15 / drawn.level, 499, 999))

@@ -50,13 +50,13 @@ def smallest_change(
     room = 1 - after if sign > 0 else after
     old = (units * before + 0.5) / (units + 1)
 
-    def squared(rate: float) -> float:
+    def variance_sum(rate: float) -> float:
         now = (units * rate + 0.5) / (units + 1)
         return float(old * (1 - old) + now * (1 - now))
 
     def beyond(d: float) -> float:
-        moved = squared(after + sign * d)
-        added = max(moved - squared(after), 0.0)
+        moved = variance_sum(after + sign * d)
+        added = max(moved - variance_sum(after), 0.0)
         found = variance[0] * (moved - added) + variance[1] * added
         return d - z * sqrt(variance[0] * moved / units + others) - power * sqrt(found / units + others)
 

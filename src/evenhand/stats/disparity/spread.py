@@ -53,9 +53,10 @@ def spread_of_groups(limits: GroupLimits, test: Deals | Approximation | None, ax
     two-sided was simulated for this use.
 
     >>> from evenhand.stats.disparity.deals import deal
-    >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3), samples=np.full(9, 4.))
+    >>> means = np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5])
+    >>> units = Units.from_arrays(means, np.repeat([0, 1, 2], 3), samples=np.full(9, 4.))
     >>> test = deal(units)
-    >>> round(100 * spread_of_groups(GroupLimits.of(units), test, test.axis_p).estimate, 1)
+    >>> round(100 * spread_of_groups(GroupLimits.estimate(units), test, test.axis_p).estimate, 1)
     32.3
     """
     means, sizes = limits.means, limits.sizes
@@ -65,14 +66,14 @@ def spread_of_groups(limits: GroupLimits, test: Deals | Approximation | None, ax
     noise = _noise(limits, means)
     if noise.mean() <= 1e-15:
         noise = np.maximum(_noise(limits, (means * sizes + 0.5) / (sizes + 1)), 1e-12)
-    low, high = _inverted(observed, noise, means, max(limits.freedom, 1), 1.0 if limits.shares else None)
+    low, high = _invert_test(observed, noise, means, max(limits.freedom, 1), 1.0 if limits.shares else None)
     if axis_p > 0.05:
         low = 0.0
     elif low <= 0:
         low = _other_bound(estimate, observed, test)
     low = min(low, estimate) if estimate > 0 else low
     # a single group may be at its own bound, even if all observed means are equal
-    ends = limits.at(Z)
+    ends = limits.bounds_at(Z)
     alone = float(np.max(np.maximum(means - ends[0], ends[1] - means)[sizes > 1], initial=0.0))
     return Spread(estimate, low, max(high, estimate, low, alone / np.sqrt(len(means))))
 
@@ -99,7 +100,7 @@ def _noise(limits: GroupLimits, means: Floats) -> Floats:
     return np.asarray(limits.phi * rate * (1 - rate) / np.maximum(limits.sizes - limits.phi, 0.5))
 
 
-def _inverted(
+def _invert_test(
     observed: float, noise: Floats, means: Floats, freedom: int, bound: float | None
 ) -> tuple[float, float]:
     """Return the bounds of the true SD for which the observed variance of means is not extreme, on a grid of SDs.
@@ -171,7 +172,7 @@ def burden(units: Units) -> float:
     The estimate is unbiased if no group differs, and may then be negative. It grows with the share of groups that are
     treated worse, until all are. NaN if fewer than two groups have two units.
 
-    >>> units = Units.of(np.repeat([0.5, 0.1, 0.5, 0.5], 20), np.repeat(np.arange(4), 20))
+    >>> units = Units.from_arrays(np.repeat([0.5, 0.1, 0.5, 0.5], 20), np.repeat(np.arange(4), 20))
     >>> round(burden(units), 6)
     0.3
     """
@@ -179,8 +180,10 @@ def burden(units: Units) -> float:
     able = sizes > 1
     if np.count_nonzero(able) < 2:
         return float("nan")
-    values = units.values if units.balanced else units.values - units.group_means(units.values)[units.groups]
-    if not units.balanced:
+    values = (
+        units.values if units.is_balanced else units.values - units.group_means(units.values)[units.groups]
+    )
+    if not units.is_balanced:
         values = values + units.means[units.groups]
     whole = units.group_means(values)
     mean = float(np.nanmean(whole))

@@ -76,12 +76,12 @@ class Supports:
     guarded: Floats
 
     @staticmethod
-    def of(units: Units) -> "Supports":
+    def estimate(units: Units) -> "Supports":
         """Estimate the correlation of responses and the intervals of rates, from groups with at least one prompt each.
 
         >>> values = np.repeat([0.0, 0.2, 0.4, 1.0], [4, 4, 2, 2])
-        >>> units = Units.of(values, np.arange(12) % 2, samples=np.full(12, 5.0))
-        >>> Supports.of(units).guarded[:, :, 80].round(2).tolist()
+        >>> units = Units.from_arrays(values, np.arange(12) % 2, samples=np.full(12, 5.0))
+        >>> Supports.estimate(units).guarded[:, :, 80].round(2).tolist()
         [[0.08, 0.61], [0.08, 0.61]]
         """
         prompts = units.sizes.astype(np.float64)
@@ -175,7 +175,7 @@ class Supports:
         silent = _SILENT_WEIGHT * _SILENT / (_SILENT + self.information)
         return np.asarray(1 - (1 - smaller) * (1 - wider) * (1 - silent))
 
-    def at(self, z: float | Floats) -> tuple[Floats, Floats]:
+    def bounds_at(self, z: float | Floats) -> tuple[Floats, Floats]:
         """Return the guarded bounds at normal quantiles, each (groups,), or (many, groups) for many quantiles."""
         at = np.asarray(z, dtype=np.float64)
         low, high = (
@@ -268,7 +268,8 @@ def detectable_excess(
     places = np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), _KINDS)).round().astype(int))
     shares = counts.astype(np.float64)
     found = [
-        _excess_of(number, numbers, shares, base, correlation, inverse, level) for number in numbers[places]
+        _solve_excess(number, numbers, shares, base, correlation, inverse, level)
+        for number in numbers[places]
     ]
     known = np.array(found)
     if np.isnan(known).any():
@@ -277,7 +278,7 @@ def detectable_excess(
     return np.asarray(np.where(np.isfinite(each), each, np.nan))
 
 
-def _excess_of(
+def _solve_excess(
     number: float,
     numbers: Floats,
     counts: Floats,

@@ -39,11 +39,13 @@ class ClosedForm:
 def closed_form(units: Units, contrasts: Floats) -> ClosedForm:
     """Return the moments of contrasts (contrasts, groups) if units are exchangeable; every group needs a unit."""
     sizes = units.sizes.astype(np.float64)
-    means = units.group_means(units.centred)
+    means = units.group_means(units.stratum_deviations)
     left = units.residuals()
     freedom = max(units.freedom, 1)
     within = float(np.square(left).sum()) / freedom
-    if within * freedom <= _ROUNDING * float(np.square(units.centred - units.centred.mean()).sum()):
+    if within * freedom <= _ROUNDING * float(
+        np.square(units.stratum_deviations - units.stratum_deviations.mean()).sum()
+    ):
         within = 0.0
     cubes = float((left**3).sum()) / freedom
     squares = contrasts * contrasts
@@ -113,16 +115,18 @@ class SquaresTail:
     freedom: tuple[int, int]
 
     @staticmethod
-    def of(units: Units) -> "SquaresTail":
+    def from_units(units: Units) -> "SquaresTail":
         """Return the distribution with three exact moments.
 
         With strata, the moments are those of permutations without strata. Each stratum costs one degree of freedom.
 
-        >>> tail = SquaresTail.of(Units.of(np.arange(8.0), np.repeat([0, 1], 4)))
+        >>> tail = SquaresTail.from_units(Units.from_arrays(np.arange(8.0), np.repeat([0, 1], 4)))
         >>> round(tail.mean, 9), round(tail.deviation, 3)
         (1.0, 1.238)
         """
-        mean, deviation, skewness = moments_of_squares(units.centred, units.sizes.astype(np.float64))
+        mean, deviation, skewness = moments_of_squares(
+            units.stratum_deviations, units.sizes.astype(np.float64)
+        )
         between = units.n_groups - 1
         share = between / mean if mean > 0 else 1.0
         return SquaresTail(float(between), deviation * share, skewness, (between, max(units.freedom, 1)))
@@ -208,7 +212,7 @@ def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, flo
         known = [parts for parts in powers if chances[parts] > 0]
         return sum(float(powers[parts]) * _distinct(sums, parts) / chances[parts] for parts in known)
 
-    first, second, third = (_squared(kinds, order) for order in (1, 2, 3))
+    first, second, third = (_expand_power(kinds, order) for order in (1, 2, 3))
     twice = _times(first, first)
     one, two, three, pairs, mixed, cubes = (
         {parts: np.asarray(np.sum(value * counts)) for parts, value in powers.items()}
@@ -234,7 +238,7 @@ def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, flo
     return mean * scale, float(np.sqrt(spread)) * scale, skewness
 
 
-def _squared(sizes: Floats, order: int) -> _Powers:
+def _expand_power(sizes: Floats, order: int) -> _Powers:
     """Return the expansion of (sum of a group)^(2 order) / size^order into products over different units.
 
     A key such as (2, 1, 1) stands for the products x_i² x_j x_k of three different units. Its value (sizes,) is the
@@ -261,7 +265,7 @@ def _coincidences(order: int) -> dict[tuple[int, ...], int]:
 
 
 def _times(left: _Powers, right: _Powers) -> _Powers:
-    """Return the product of two expansions (see `_squared`) of different groups, which share no unit."""
+    """Return the product of two expansions (see `_expand_power`) of different groups, which share no unit."""
     result: _Powers = {}
     for one, value in left.items():
         for other, factor in right.items():
@@ -271,7 +275,7 @@ def _times(left: _Powers, right: _Powers) -> _Powers:
 
 
 def _sum(*terms: tuple[int, _Powers]) -> _Powers:
-    """Return the sum of expansions (see `_squared`), each multiplied by its factor."""
+    """Return the sum of expansions (see `_expand_power`), each multiplied by its factor."""
     result: _Powers = {}
     for factor, powers in terms:
         for key, value in powers.items():

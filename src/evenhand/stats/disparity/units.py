@@ -40,7 +40,7 @@ class Units:
     shares: bool
 
     @staticmethod
-    def of(
+    def from_arrays(
         values: Floats,
         groups: Codes,
         *,
@@ -55,7 +55,7 @@ class Units:
         plus 1, `samples` is 1, and `shares` is True if all values are between 0 and 1. Raises a UsageError if lengths
         differ, a value is NaN or a code is negative.
 
-        >>> Units.of(np.array([0.5, 1.0, 0.0]), np.array([1, 0, 1])).sizes.tolist()
+        >>> Units.from_arrays(np.array([0.5, 1.0, 0.0]), np.array([1, 0, 1])).sizes.tolist()
         [1, 2]
         """
         lengths = {len(part) for part in (values, groups, strata, samples) if part is not None}
@@ -88,7 +88,7 @@ class Units:
         If groups are distributed unequally over strata, means are adjusted for strata by a fit of group + stratum.
         """
         plain = self.group_means(self.values)
-        return plain if self.strata is None or self.balanced else self._adjusted(plain)
+        return plain if self.strata is None or self.is_balanced else self._adjust_for_strata(plain)
 
     @property
     def freedom(self) -> int:
@@ -100,7 +100,7 @@ class Units:
         return max(len(self.values) - known - further, 0)
 
     @cached_property
-    def centred(self) -> Floats:
+    def stratum_deviations(self) -> Floats:
         """Return the values minus the mean of their stratum, or the values without strata (units,)."""
         if self.strata is None:
             return self.values
@@ -108,7 +108,7 @@ class Units:
         return np.asarray(self.values - totals[self.strata])
 
     @cached_property
-    def balanced(self) -> bool:
+    def is_balanced(self) -> bool:
         """Return True if all groups with units have equally many in each stratum."""
         if self.strata is None:
             return True
@@ -146,15 +146,15 @@ class Units:
         """Return the values minus the effects of group and stratum (units,)."""
         if self.strata is None:
             return np.asarray(self.values - self.group_means(self.values)[self.groups])
-        if self.balanced:
-            centred = self.centred
+        if self.is_balanced:
+            centred = self.stratum_deviations
             return np.asarray(centred - self.group_means(centred)[self.groups])
         left = self.values - self.means[self.groups]
         return np.asarray(
             left - (np.bincount(self.strata, weights=left) / np.bincount(self.strata))[self.strata]
         )
 
-    def _adjusted(self, plain: Floats) -> Floats:
+    def _adjust_for_strata(self, plain: Floats) -> Floats:
         """Return group means of the additive fit of group + stratum, shifted so that they average to the mean of all
         units.
         """

@@ -1,7 +1,7 @@
 from .likeness import (
-    Apart as Apart,
     Block as Block,
     Likeness as Likeness,
+    SimilarityDifference as SimilarityDifference,
     compare_blocks as compare_blocks,
     mean_difference as mean_difference,
 )

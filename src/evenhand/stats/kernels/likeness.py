@@ -38,7 +38,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Apart:
+class SimilarityDifference:
     """A difference of similarities, with a 95% CI over blocks.
 
     ``p`` is one-sided (the difference is above 0). ``smallest`` is the minimum detectable difference (80% power).
@@ -63,9 +63,9 @@ class Likeness:
         Mean similarity within groups and between groups. Blocks have equal weight.
     blocks : int
         Number of blocks.
-    axis : Apart or None
+    axis : SimilarityDifference or None
         within minus across.
-    groups : tuple of Apart or None
+    groups : tuple of SimilarityDifference or None
         For each code, how much less similar the group is to the other groups than these are to each other. None for two
         groups, or if a group is in fewer than two blocks with two other groups.
     obstacle : str or None
@@ -75,8 +75,8 @@ class Likeness:
     within: float
     across: float
     blocks: int
-    axis: Apart | None = None
-    groups: tuple[Apart | None, ...] = ()
+    axis: SimilarityDifference | None = None
+    groups: tuple[SimilarityDifference | None, ...] = ()
     obstacle: str | None = None
 
 
@@ -138,7 +138,7 @@ def compare_blocks(
     if not 0 < level < 1:
         raise UsageError(f"compare_blocks: level must be between 0 and 1 (usually 0.05), got {level}.")
     codes = np.arange(len(blocks)) if clusters is None else np.asarray(clusters)
-    made_parts = (_Part.of(one, n_groups) for one in blocks)
+    made_parts = (_Part.select(one, n_groups) for one in blocks)
     parts = [(part, code) for part, code in zip(made_parts, codes, strict=True) if part is not None]
     used, of_part = [part for part, _ in parts], np.array([code for _, code in parts], dtype=np.int64)
     if not used:
@@ -154,9 +154,9 @@ def compare_blocks(
     observed = np.array([part.contrasts for part in used])
     means, weights = _by_unit(observed, units)
     tested = np.flatnonzero(np.count_nonzero(~np.isnan(means), axis=0) >= 2)
-    p = _dealt_p(used, observed, weights, tested, seed)
+    p = _permutation_p(used, observed, weights, tested, seed)
     made = {
-        int(place): _apart(means[:, place], float(p[i]), level if place == 0 else level / n_groups)
+        int(place): _test_difference(means[:, place], float(p[i]), level if place == 0 else level / n_groups)
         for i, place in enumerate(tested)
     }
     # Groups are reported only if the axis is significant. A difference d of one group changes the axis by 2 d / groups.
@@ -188,7 +188,7 @@ def mean_difference(blocks: Sequence[Block], n_groups: int, clusters: Codes | No
     0.0
     """
     codes = np.arange(len(blocks)) if clusters is None else np.asarray(clusters)
-    used = [(part.contrasts[:1], code) for part, code in zip((_Part.of(one, n_groups) for one in blocks), codes,
+    used = [(part.contrasts[:1], code) for part, code in zip((_Part.select(one, n_groups) for one in blocks), codes,
                                                              strict=True) if part]  # fmt: skip
     if not used:
         return None
@@ -209,7 +209,7 @@ class _Part:
     n_groups: int
 
     @staticmethod
-    def of(block: Block, n_groups: int) -> "_Part | None":
+    def select(block: Block, n_groups: int) -> "_Part | None":
         present = np.flatnonzero(np.bincount(block.groups, minlength=n_groups) >= 2)
         if len(present) < 2:
             return None
@@ -232,7 +232,7 @@ class _Part:
         within = (np.diagonal(sums, axis1=-2, axis2=-1) - own) / (sizes * (sizes - 1))
         return np.asarray(within), np.asarray(sums / np.outer(sizes, sizes))
 
-    def contrasts_of(self, member: Floats) -> Floats:
+    def compute_contrasts(self, member: Floats) -> Floats:
         """Return the contrasts of the axis and of each group, (..., 1 + n_groups); NaN for groups that are not in the
         block.
         """
@@ -251,7 +251,7 @@ class _Part:
 
     @property
     def contrasts(self) -> Floats:
-        return self.contrasts_of(self.member)
+        return self.compute_contrasts(self.member)
 
     @property
     def within(self) -> float:
@@ -281,7 +281,9 @@ def _obstacle(parts: Sequence[_Part], units: int, level: float, block: str) -> s
     return None
 
 
-def _dealt_p(parts: Sequence[_Part], observed: Floats, weights: Floats, tested: Codes, seed: int) -> Floats:
+def _permutation_p(
+    parts: Sequence[_Part], observed: Floats, weights: Floats, tested: Codes, seed: int
+) -> Floats:
     """Return p (tested,): the share of permutations whose mean over units is at least the observed one.
 
     The observed arrangement counts as one of the permutations.
@@ -296,7 +298,7 @@ def _dealt_p(parts: Sequence[_Part], observed: Floats, weights: Floats, tested: 
         for part, weight in zip(parts, weights, strict=True):
             things = len(part.member)
             orders = rng.permuted(np.tile(np.arange(things), (deals, 1)), axis=1)
-            total += np.nan_to_num(part.contrasts_of(part.member[orders])[:, tested]) * weight
+            total += np.nan_to_num(part.compute_contrasts(part.member[orders])[:, tested]) * weight
         exceed += (np.round(total, _DIGITS) >= seen).sum(axis=0)
         made += deals
         if exceed.min() >= ENOUGH:
@@ -304,7 +306,7 @@ def _dealt_p(parts: Sequence[_Part], observed: Floats, weights: Floats, tested: 
     return np.asarray((1 + exceed) / (1 + made))
 
 
-def _apart(values: Floats, dealt: float, level: float) -> Apart:
+def _test_difference(values: Floats, dealt: float, level: float) -> SimilarityDifference:
     known = values[~np.isnan(values)]
     freedom = len(known) - 1
     estimate, error = float(known.mean()), float(known.std(ddof=1) / np.sqrt(len(known)))
@@ -323,7 +325,9 @@ def _apart(values: Floats, dealt: float, level: float) -> Apart:
         low = max(low, float(np.finfo(np.float64).tiny))
     if p > 0.05:  # the interval must agree with the permutation p
         low = min(low, 0.0)
-    return Apart(estimate, low, max(high, 0.0), p, _smallest(error, len(known), level), len(known))
+    return SimilarityDifference(
+        estimate, low, max(high, 0.0), p, _smallest(error, len(known), level), len(known)
+    )
 
 
 def _smallest(error: float, blocks: int, level: float) -> float:

@@ -22,7 +22,7 @@ from .exact import (
 from .jackknife import TwoWayError as TwoWayError, two_way_jackknife as two_way_jackknife
 from .reliability import (
     Reliability as Reliability,
-    correlations_of as correlations_of,
     group_reliability as group_reliability,
     sums_of_items as sums_of_items,
+    weighted_correlations as weighted_correlations,
 )

@@ -7,7 +7,7 @@ from scipy.special import stdtrit
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.intervals import Interval
-from evenhand.stats.krippendorff import MeasurementLevel, alpha_of, krippendorff_alpha
+from evenhand.stats.krippendorff import MeasurementLevel, alpha_estimate, krippendorff_alpha
 from evenhand.stats.votes.estimates import LEAST_LEVELS
 from evenhand.stats.votes.jackknife import two_way_jackknife
 
@@ -80,7 +80,7 @@ def crossed_alpha(
         """Return log(1 - alpha) of the kept judgements."""
         left = table.copy()
         left[rows[~kept], columns[~kept]] = np.nan
-        return float(np.log(max(1 - alpha_of(left, measurement), 1e-9)))
+        return float(np.log(max(1 - alpha_estimate(left, measurement), 1e-9)))
 
     error = two_way_jackknife(disagreement, columns, people, seed=seed)
     if np.isnan(error.standard_error):

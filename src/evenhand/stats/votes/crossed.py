@@ -3,8 +3,7 @@
 The 95% intervals of a share were checked in 120 simulated designs with 400 studies each
 (tests/stats/votes/test_crossed.py). They have 20 to 160 annotators with 5 judgements each, one to three judgements per
 item, effects of annotators and items of 0 to 1.5 logits, and shares of 50% and 90%. In some, one annotator gave a fifth
-of the judgements. Coverage is 95.6% on average and 92 to 99% in each design. If judgements are treated as independent,
-it is 32 to 98%.
+of the judgements. Coverage is 95.6% on average and 92 to 99% by design (32 to 98% if judgements count as independent).
 Near 0 or 1, the degrees of freedom depend on the number of annotators who gave the rarer answer. At shares of 7% and
 93%, with annotators who differ by 2 to 2.5 logits and give 30 judgements each, coverage is 90 to 95% with 10 to 40
 annotators (84 to 90% without this rule).
@@ -23,10 +22,10 @@ from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.votes.estimates import (
     CrossedEstimate,
     TwoShares,
-    by_t,
-    combined,
+    combine_widths,
     p_of_limits,
-    reach_of,
+    student_quantile,
+    t_estimate,
     two_sided,
     unknown,
     wilson,
@@ -36,7 +35,7 @@ from evenhand.stats.votes.relatedness import (
     Ways,
     contrast,
     correlations,
-    ways_of,
+    find_factors,
     whole_clusters,
     working_weights,
 )
@@ -71,7 +70,7 @@ def crossed_share(
     >>> round(found.estimate, 3), bool(found.low > 0.5), found.p < 0.05
     (0.595, True, True)
     """
-    y, related = _checked(values, ways)
+    y, related = _check_votes(values, ways)
     if np.any((y < 0) | (y > 1)):
         raise UsageError("Values must be from 0 to 1 to compute a share.", "Use 1, 0, or 0.5 for a tie.")
     if not 0 < null < 1:
@@ -82,7 +81,7 @@ def crossed_share(
         return unknown(float(y.mean()) if len(y) else float("nan"), null, related)
     part = _part(y, related)
     error = replace(part.error, freedom=_freedom_of_share(y, related, part))
-    reach = reach_of(error, level)
+    reach = student_quantile(error, level)
     low, high = wilson(part.mean, error.share * part.peaked, reach)
     spread = error.share * part.peaked * null * (1 - null)
     t = abs(part.mean - null) / spread**0.5
@@ -132,11 +131,12 @@ def crossed_mean(
     >>> round(found.estimate, 3), bool(found.low < 3 < found.high)
     (3.375, True)
     """
-    y, related = _checked(values, ways)
+    y, related = _check_votes(values, ways)
     if _too_few(related):
         return unknown(float(y.mean()) if len(y) else float("nan"), null, related)
     part = _part(y, related)
-    return by_t(part.mean, null, part.variance * part.error.share, part.error, part.shares, related, level)
+    variance = part.variance * part.error.share
+    return t_estimate(part.mean, null, variance, part.error, part.shares, related, level)
 
 
 def crossed_difference(
@@ -162,7 +162,7 @@ def crossed_difference(
     >>> bool(found.low < 0 < found.high)
     True
     """
-    y, related = _checked(values, ways)
+    y, related = _check_votes(values, ways)
     one = np.asarray(first, dtype=np.bool_)
     if one.shape != y.shape:
         raise UsageError(
@@ -179,7 +179,7 @@ def crossed_difference(
     for part, chosen, scale, sign in zip(fitted, (one, ~one), scales, (1.0, -1.0), strict=True):
         residuals[chosen] = (y[chosen] - part.mean) / (scale or 1.0)
         weights[chosen] = sign * part.weights
-    nested = ways_of(_with_parts(related, one))
+    nested = find_factors(_with_parts(related, one))
     found = np.zeros(len(nested.codes))
     if min(scales) > 0:
         for _ in range(_STEPS):
@@ -196,7 +196,7 @@ def crossed_difference(
     gap = fitted[0].mean - fitted[1].mean
     size = len(y)
     if not shares:
-        return by_t(gap, 0.0, together.share, together, found, related, level)
+        return t_estimate(gap, 0.0, together.share, together, found, related, level)
     apart = [part.variance * each.share for part, each in zip(fitted, alone, strict=True)]
     product = (apart[0] * apart[1]) ** 0.5
     paired = float(np.clip((sum(apart) - together.share) / (2 * product), -1, 1)) if product > 0 else 0.0
@@ -208,11 +208,11 @@ def crossed_difference(
         )
         m1, m2 = fitted[0].mean, fitted[1].mean
         return (
-            gap - combined(m1 - l1, u2 - m2, paired),
-            gap + combined(u1 - m1, m2 - l2, paired),
+            gap - combine_widths(m1 - l1, u2 - m2, paired),
+            gap + combine_widths(u1 - m1, m2 - l2, paired),
         )
 
-    low, high = limits(reach_of(together, level))
+    low, high = limits(student_quantile(together, level))
     # a part with only zeros or only ones has sampling error too
     hits = [float(y[chosen].sum()) + 1 for chosen in (one, ~one)]
     rates = [hit / (part.n + 2) for hit, part in zip(hits, parts, strict=True)]
@@ -259,7 +259,7 @@ def crossed_slope(
     >>> bool(found.low > 0)
     True
     """
-    y, related = _checked(values, ways)
+    y, related = _check_votes(values, ways)
     x = np.asarray(predictor, dtype=np.float64)
     if x.shape != y.shape or not np.isfinite(x).all():
         raise UsageError(
@@ -282,7 +282,7 @@ def crossed_slope(
         variance = float((weights * residuals**2).sum()) / (1 - taken)
         found = correlations(related, residuals, variance)
     error = contrast(related, pulls, found)
-    return by_t(slope, 0.0, variance * error.share, error, found, related, level)
+    return t_estimate(slope, 0.0, variance * error.share, error, found, related, level)
 
 
 def crossed_balanced(
@@ -306,7 +306,7 @@ def crossed_balanced(
     >>> bool(votes.mean() > 0.58), bool(found.low < 0.5 < found.high)
     (True, True)
     """
-    y, related = _checked(values, ways)
+    y, related = _check_votes(values, ways)
     one = np.asarray(first, dtype=np.bool_)
     if _too_few(related) or not 0 < one.sum() < len(y):
         return unknown(float("nan"), null, related)
@@ -328,7 +328,7 @@ def crossed_balanced(
         variance = left_over / (1 - min(taken, 0.9))
         found = correlations(related, residuals, variance)
     error = contrast(related, pulls, found)
-    told = by_t(sum(means) / 2, null, variance * error.share, error, found, related, level)
+    told = t_estimate(sum(means) / 2, null, variance * error.share, error, found, related, level)
     return replace(told, low=max(told.low, 0.0), high=min(told.high, 1.0), bounds=(0.0, 1.0))
 
 
@@ -351,22 +351,22 @@ def _part(y: Floats, related: Ways) -> _Part:
     found = np.zeros(len(related.codes))
     inside = mean * (1 - mean)
     if spread <= 1e-12 * max(1.0, mean**2):
-        return _Part(mean, 0.0, _peaked(y, 0.0, inside), weights, found, whole_clusters(related, weights))
+        return _Part(mean, 0.0, _dispersion(y, 0.0, inside), weights, found, whole_clusters(related, weights))
     variance, error = spread, contrast(related, weights, found)
     for _ in range(_STEPS):
         variance = spread / (1 - min(error.share, 0.9))
         found = correlations(related, y - mean, variance)
         error = contrast(related, weights, found)
-    return _Part(mean, variance, _peaked(y, variance, inside), weights, found, error)
+    return _Part(mean, variance, _dispersion(y, variance, inside), weights, found, error)
 
 
-def _peaked(y: Floats, variance: float, inside: float) -> float:
+def _dispersion(y: Floats, variance: float, inside: float) -> float:
     if np.isin(y, (0.0, 1.0)).all() or not inside > 0:
         return 1.0
     return (len(y) * min(variance / inside, 1.0) + 1.0) / (len(y) + 1.0)
 
 
-def _checked(values: npt.ArrayLike, ways: Sequence[npt.ArrayLike]) -> tuple[Floats, Ways]:
+def _check_votes(values: npt.ArrayLike, ways: Sequence[npt.ArrayLike]) -> tuple[Floats, Ways]:
     y = np.asarray(values, dtype=np.float64)
     if y.ndim != 1 or not ways or any(np.asarray(way).shape != y.shape for way in ways):
         raise UsageError(
@@ -376,7 +376,7 @@ def _checked(values: npt.ArrayLike, ways: Sequence[npt.ArrayLike]) -> tuple[Floa
         )
     if not np.isfinite(y).all():
         raise UsageError("values contains NaN or infinity.", "Leave missing judgements out.")
-    return y, ways_of(ways)
+    return y, find_factors(ways)
 
 
 def _with_parts(related: Ways, one: npt.NDArray[np.bool_]) -> list[Codes]:
@@ -393,7 +393,7 @@ def _with_parts(related: Ways, one: npt.NDArray[np.bool_]) -> list[Codes]:
 
 
 def _subset(related: Ways, chosen: npt.NDArray[np.bool_]) -> Ways:
-    return ways_of([code[chosen] for code in related.codes])
+    return find_factors([code[chosen] for code in related.codes])
 
 
 def _too_few(related: Ways) -> bool:

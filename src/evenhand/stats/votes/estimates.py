@@ -56,19 +56,19 @@ class TwoShares:
             one, other = high * (1 - high) * self.first, low * (1 - low) * self.second
             return float(max(one + other - 2 * self.paired * (one * other) ** 0.5, 0.0) ** 0.5)
 
-        def passed(gap: float) -> float:
+        def lower_bound(gap: float) -> float:
             """Return the lower bound if the observed difference is the 20% quantile for the true difference `gap`."""
             low = min(base, 1 - gap)
             high = low + max(gap - certainty * spread(low, low + gap), 0.0)
             below = high - wilson(high, self.first, reach)[0]
             above = wilson(low, self.second, reach)[1] - low
-            return high - low - combined(below, above, self.paired)
+            return high - low - combine_widths(below, above, self.paired)
 
         gaps = np.linspace(0.0, 1.0, 201)
-        enough = [place for place, gap in enumerate(gaps.tolist()) if passed(gap) > 0]
+        enough = [place for place, gap in enumerate(gaps.tolist()) if lower_bound(gap) > 0]
         if not enough:
             return float("nan")
-        return float(brentq(passed, gaps[enough[0] - 1], gaps[enough[0]]))
+        return float(brentq(lower_bound, gaps[enough[0] - 1], gaps[enough[0]]))
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class CrossedEstimate:
         return found if found < self.bounds[1] - self.null else float("nan")
 
 
-def reach_of(error: Contrast, level: float) -> float:
+def student_quantile(error: Contrast, level: float) -> float:
     if not 0 < level < 1:
         raise UsageError(
             f"level must be between 0 and 1, got {level}.", "For a 95% confidence interval use level=0.95."
@@ -128,7 +128,7 @@ def wilson(share: float, error: float, reach: float) -> tuple[float, float]:
     return (0.0 if share == 0 else max(centre - half, 0.0)), (1.0 if share == 1 else min(centre + half, 1.0))
 
 
-def combined(one: float, other: float, paired: float) -> float:
+def combine_widths(one: float, other: float, paired: float) -> float:
     return float(max(one**2 - 2 * paired * one * other + other**2, 0.0) ** 0.5)
 
 
@@ -145,7 +145,7 @@ def p_of_limits(limits: Callable[[float], tuple[float, float]], gap: float, free
     return two_sided(float(brentq(beyond, 0.0, LARGEST_T, xtol=1e-9)), freedom)
 
 
-def by_t(
+def t_estimate(
     estimate: float, null: float, variance: float, error: Contrast, found: Floats, related: Ways, level: float
 ) -> CrossedEstimate:
     """Return an estimate with Student's interval and p, both NaN if the variance is 0.
@@ -153,7 +153,7 @@ def by_t(
     If all observed numbers are equal, they do not show how much other annotators or items would vary. A standard error
     of 0 would give p = 0 and an interval of width 0.
     """
-    n, half_of = related.n, reach_of(error, level)
+    n, half_of = related.n, student_quantile(error, level)
     if not variance > SMALLEST_VARIANCE * max(1.0, estimate**2):
         return unknown(estimate, null, related)
     deviation = variance**0.5

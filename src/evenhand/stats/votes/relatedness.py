@@ -38,7 +38,7 @@ class Ways:
         return len(self.codes[0])
 
 
-def ways_of(labels: Sequence[npt.ArrayLike]) -> Ways:
+def find_factors(labels: Sequence[npt.ArrayLike]) -> Ways:
     """Return the factors by which judgements are related, from one array of labels (n,) for each factor."""
     codes = tuple(np.unique(np.asarray(each), return_inverse=True)[1].reshape(-1) for each in labels)
     counts = tuple(np.bincount(each) for each in codes)

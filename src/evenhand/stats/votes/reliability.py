@@ -78,10 +78,10 @@ def sums_of_items(items: Codes, values: Floats) -> tuple[Floats, Floats, Floats]
     return sizes, means, np.asarray(np.bincount(items, (values - means[items]) ** 2), dtype=np.float64)
 
 
-def correlations_of(first: Floats, second: Floats, weights: Floats) -> Floats:
+def weighted_correlations(first: Floats, second: Floats, weights: Floats) -> Floats:
     """Return Pearson's correlation of two columns of numbers (items,) for each row of weights (resamples, items).
 
-    >>> correlations_of(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.ones((1, 3))).round(3).tolist()
+    >>> weighted_correlations(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.ones((1, 3))).round(3).tolist()
     [0.5]
     """
     x, y = first - first.mean(), second - second.mean()  # centred, so that moments keep their precision

@@ -11,7 +11,7 @@ SIZES = (4_000, 3_000, 150, 40)
 
 
 def _layout(values, strata=None):
-    return Layout.of(Units.of(values, np.repeat(np.arange(len(SIZES)), SIZES), strata=strata))
+    return Layout.arrange(Units.from_arrays(values, np.repeat(np.arange(len(SIZES)), SIZES), strata=strata))
 
 
 def _values(kind):
@@ -27,7 +27,7 @@ def _values(kind):
 def test_of_0_and_1_the_counts_are_hypergeometric():
     values = _values("labels")
     layout = _layout(values)
-    sums = np.concatenate([part for part, _ in layout.many.drawn(20_000, np.random.default_rng(0))])
+    sums = np.concatenate([part for part, _ in layout.many.random_sums(20_000, np.random.default_rng(0))])
     got = np.round(sums[:, int(np.argmin(layout.sizes))]).astype(int)
     expected = hypergeom(sum(SIZES), int(values.sum()), 40).pmf(np.arange(6)) * len(got)
     assert np.all(np.abs(np.bincount(got, minlength=6)[:6] - expected) < 4 * np.sqrt(expected + 1))
@@ -47,7 +47,7 @@ def test_every_statistic_lies_as_it_does_when_each_unit_is_dealt(kind):
             parts = np.split(layout.pool, np.cumsum(layout.blocks)[:-1])
             dealt = np.concatenate([rng.permutation(part) for part in parts])[layout.to_groups]
         by_unit.append(layout.statistics(layout.sums(dealt[None], squares=True), None))
-    drawn = [layout.statistics(one, None) for one in layout.many.drawn(4_000, rng, squares=True)]
+    drawn = [layout.statistics(one, None) for one in layout.many.random_sums(4_000, rng, squares=True)]
     for place in range(3):
         mine, theirs = (np.concatenate([part[place] for part in parts]) for parts in (drawn, by_unit))
         columns = zip(np.atleast_2d(mine.T), np.atleast_2d(theirs.T), strict=True)
@@ -58,7 +58,7 @@ def test_every_statistic_lies_as_it_does_when_each_unit_is_dealt(kind):
 def test_on_both_sides_of_the_switch_p_is_the_same(kind, monkeypatch):
     values = _values(kind)
     values[-40:] += 0.35 * values.std()
-    units = Units.of(values, np.repeat(np.arange(len(SIZES)), SIZES))
+    units = Units.from_arrays(values, np.repeat(np.arange(len(SIZES)), SIZES))
     drawn = deal(units, most=999, seed=1)
     monkeypatch.setattr("evenhand.stats.disparity.dealing.sums.MANY", len(values))
     dealt = deal(units, most=999, seed=1)
@@ -71,13 +71,13 @@ def test_false_alarms_are_as_many_as_promised():
     rng, found = np.random.default_rng(11), 0
     groups = np.repeat(np.arange(len(SIZES)), SIZES)
     for trial in range(60):
-        units = Units.of(np.exp(rng.normal(size=sum(SIZES))), groups)
+        units = Units.from_arrays(np.exp(rng.normal(size=sum(SIZES))), groups)
         found += deal(units, first=199, most=199, seed=trial).axis_p <= 0.05
     assert found <= 8  # of 60 at 5 % more than eight come once in two hundred times
 
 
 def test_few_units_and_strata_of_a_unit_a_group_are_dealt_one_by_one():
     pool = np.sort(np.random.default_rng(0).normal(size=MANY))
-    assert ManyUnits.of(pool, np.array([MANY]), np.array([[MANY - 9], [9]])) is None
+    assert ManyUnits.classify(pool, np.array([MANY]), np.array([[MANY - 9], [9]])) is None
     paired = np.ones((4, 2_000), dtype=np.int64)
-    assert ManyUnits.of(np.zeros(8_000), np.full(2_000, 4), paired) is None
+    assert ManyUnits.classify(np.zeros(8_000), np.full(2_000, 4), paired) is None

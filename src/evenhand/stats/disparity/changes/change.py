@@ -18,12 +18,12 @@ from evenhand.stats.disparity.changes.changed_units import (
     are_shares,
     canonical_order,
     change_scales,
-    checked_changes,
+    check_changes,
     means_of_groups,
     one_response,
     own_errors,
     reach_as_rates_grow,
-    rounded,
+    round_ties,
     smaller_rank,
     spread_of_means,
     unmoved_reach,
@@ -92,7 +92,7 @@ def group_changes(
     >>> found.estimate.round(3).tolist(), found.obstacle
     ([1.0, -1.0], None)
     """
-    first, second, codes = checked_changes(before, after, groups)
+    first, second, codes = check_changes(before, after, groups)
     count = int(codes.max(initial=-1)) + 1
     units = np.bincount(codes, minlength=count)
     usable = np.flatnonzero(units >= 2)
@@ -106,10 +106,10 @@ def group_changes(
     step = one_response(
         first[kept], second[kept], np.broadcast_to(np.asarray(samples, np.float64), codes.shape)[kept]
     )
-    part = _Axis.of(first[kept][order], second[kept][order], codes[kept][order], step)
+    part = _Axis.from_units(first[kept][order], second[kept][order], codes[kept][order], step)
     if (obstacle := part.obstacle(level)) is not None:
         return unmeasurable_changes(units, mean, obstacle)
-    dealt = part.dealt(level, seed)
+    dealt = part.permute(level, seed)
     table = part.table(dealt, level)
     if part.own is not None:
         by_own = part.own.axis_p(part.mean, table["p"])
@@ -125,7 +125,7 @@ def group_changes(
     )  # fmt: skip
 
 
-class _Dealt(NamedTuple):
+class _Permutations(NamedTuple):
     """Results of permutations: absolute statistics ``z`` (permutations, groups), and the combined p of the axis."""
 
     z: Floats
@@ -152,7 +152,7 @@ class _Axis:
     """Change of a unit's mean if one of its responses changes (`one_response`)."""
 
     @classmethod
-    def of(cls, first: Floats, second: Floats, codes: Codes, step: float) -> "_Axis":
+    def from_units(cls, first: Floats, second: Floats, codes: Codes, step: float) -> "_Axis":
         groups, starts, sizes = np.unique(codes, return_index=True, return_counts=True)
         # np.unique sorts by code; the canonical order is that of first appearance
         order = np.argsort(starts)
@@ -183,11 +183,11 @@ class _Axis:
         return self.second - self.first
 
     @property
-    def unmoved(self) -> bool:
-        return not rounded(self.change).any()
+    def is_unchanged(self) -> bool:
+        return not round_ties(self.change).any()
 
     @property
-    def hidden(self) -> Floats:
+    def hidden_change(self) -> Floats:
         return np.minimum(unmoved_reach(self.units) * self.step, self.furthest)
 
     @property
@@ -223,13 +223,13 @@ class _Axis:
         centre = (means * weight).sum(axis=-1, keepdims=True) / weight.sum()
         return np.asarray((weight * (means - centre) ** 2).sum(axis=-1))
 
-    def dealt(self, level: float, seed: int) -> _Dealt:
+    def permute(self, level: float, seed: int) -> _Permutations:
         error = np.sqrt(self.variance * self.design)
-        largest = rounded(np.max(np.abs(self.contrast(self.mean)) / error))
-        squares = rounded(self.sum_of_squares(self.mean) / self.variance)
+        largest = round_ties(np.max(np.abs(self.contrast(self.mean)) / error))
+        squares = round_ties(self.sum_of_squares(self.mean) / self.variance)
         if self.constant:
             p = float(min(1.0, len(self.units) * 2 * stdtr(self.df, -float(largest))))
-            return _Dealt(np.empty((0, len(self.units))), p)
+            return _Permutations(np.empty((0, len(self.units))), p)
         draws = np.random.default_rng(seed)
         z, q = np.empty((0, len(self.units))), np.empty(0)
         most = int(max(LEAST_DEALS, min(MOST_DEALS, MOST_DEALT // len(self.residual))))
@@ -240,7 +240,7 @@ class _Axis:
             found = smaller_rank(squares, largest, q, z.max(axis=1))
             if found * (len(q) + 1) > ENOUGH:
                 break
-        return _Dealt(z, max(found, self._by_normal(float(squares), float(largest))))
+        return _Permutations(z, max(found, self._by_normal(float(squares), float(largest))))
 
     def _by_normal(self, squares: float, largest: float) -> float:
         """Return the smaller p of F and of t (times groups), because permutations of few prompts have short tails."""
@@ -261,11 +261,11 @@ class _Axis:
         variance = within / self.df
         scaled = means * self.scale
         z = np.abs(self.contrast(scaled)) / np.sqrt(variance[:, None] * self.design)
-        return rounded(z), rounded(self.sum_of_squares(scaled) / variance)
+        return round_ties(z), round_ties(self.sum_of_squares(scaled) / variance)
 
-    def table(self, dealt: _Dealt, level: float) -> dict[str, Floats]:
+    def table(self, dealt: _Permutations, level: float) -> dict[str, Floats]:
         estimate, error = self.contrast(self.mean), np.sqrt(self.variance * self.design)
-        z = rounded(np.abs(estimate) / error)
+        z = round_ties(np.abs(estimate) / error)
         p = 2 * stdtr(self.df, -z)
         needed = np.full(len(z), float(stdtrit(self.df, 0.975)))
         if len(dealt.z):
@@ -273,8 +273,8 @@ class _Axis:
             p, needed = np.maximum(p, by_deals), np.maximum(needed, critical)
         half = needed * error * (1 + 2e-9)  # if z equals the critical value, p is above .05
         smallest = self.smallest(dealt, level)
-        if self.unmoved:
-            half = smallest = self.hidden  # a larger change would probably have changed a prompt
+        if self.is_unchanged:
+            half = smallest = self.hidden_change  # a larger change would probably have changed a prompt
             error = half / float(stdtrit(self.df, 0.975))
         elif self.own is not None:
             own_error, df = self.own.error, self.own.df
@@ -313,7 +313,7 @@ class _Axis:
             critical[mine] = pool[len(pool) - 1 - allowed]
         return shares, critical
 
-    def spread(self, dealt: _Dealt, table: dict[str, Floats]) -> tuple[float, float, float]:
+    def spread(self, dealt: _Permutations, table: dict[str, Floats]) -> tuple[float, float, float]:
         """Return the SD of the groups' true changes, with CI. The lower bound is 0 exactly if p > .05."""
         noise = self.variance * self.scale**2 / self.units if self.own is None else self.own.noise
         observed = float(self.mean.var(ddof=1))
@@ -338,7 +338,7 @@ class _Axis:
             high,
         )
 
-    def smallest(self, dealt: _Dealt, level: float) -> Floats:
+    def smallest(self, dealt: _Permutations, level: float) -> Floats:
         """Return the minimum detectable changes: critical z times the standard error, which depends on the change."""
         count = len(self.units)
         single = level if count == 2 else level * SHARE_OF_LEVEL / count
@@ -356,7 +356,7 @@ class _Axis:
         first = np.add.reduceat(self.first, self.starts) / self.units
         mean = np.clip(first + self.mean.mean(), 0, 1)
         found = np.array([
-            smallest_change(needed[g], (self.variance, self.unpaired), others[g], self.units[g], self.scale[g],
+            smallest_change(needed[g], (self.variance, self.unpaired_variance), others[g], self.units[g], self.scale[g],
                   (first[g], mean[g]) if self.shares else None)
             for g in range(count)
         ])  # fmt: skip
@@ -371,7 +371,7 @@ class _Axis:
         return np.asarray(np.where(self.shares & (found > np.maximum(mean, 1 - mean)), inf, found))
 
     @property
-    def unpaired(self) -> float:
+    def unpaired_variance(self) -> float:
         """Return the variance of scaled residuals if both models' responses to a prompt were independent."""
         sizes = self.units.astype(int)
         scale = np.repeat(
@@ -386,8 +386,8 @@ class _Axis:
     def smallest_spread(self, level: float) -> float:
         """Return the SD between groups that the axis test detects with 80% power, if half of the groups are higher."""
         count = len(self.units)
-        if self.unmoved:  # the SD if a single group had changed as much as unchanged prompts can hide
-            return float(self.hidden.max()) / sqrt(count)
+        if self.is_unchanged:  # the SD if a single group had changed as much as unchanged prompts can hide
+            return float(self.hidden_change.max()) / sqrt(count)
         single = level if count == 2 else level * SHARE_OF_LEVEL
         signal = signal_found(count - 1.0, self.df, single)
         weight = self.units / (self.variance * np.where(self.scale > 0, self.scale, np.inf) ** 2)

@@ -211,15 +211,15 @@ def canonical_order(first: Floats, second: Floats, codes: Codes) -> Codes:
     count = int(codes.max()) + 1
     keys = [np.bincount(codes, minlength=count).astype(np.float64)]
     keys += [
-        rounded(np.bincount(codes, weights=values, minlength=count))
+        round_ties(np.bincount(codes, weights=values, minlength=count))
         for values in (first, second, first * second, first**2)
     ]
     rank = np.empty(count, dtype=np.int64)
     rank[np.lexsort(keys[::-1])] = np.arange(count)
-    return np.asarray(np.lexsort((rounded(second), rounded(first), rank[codes])))
+    return np.asarray(np.lexsort((round_ties(second), round_ties(first), rank[codes])))
 
 
-def rounded(values: npt.ArrayLike) -> Floats:
+def round_ties(values: npt.ArrayLike) -> Floats:
     """Return values rounded to nine digits, so that equal statistics are equal whatever the order of summation."""
     return np.asarray(np.round(np.asarray(values, dtype=np.float64), 9))
 
@@ -255,7 +255,7 @@ def means_of_groups(values: Floats, codes: Codes, units: Codes) -> Floats:
     return np.asarray(np.divide(sums, units, out=np.full(len(units), np.nan), where=units > 0))
 
 
-def checked_changes(
+def check_changes(
     before: npt.ArrayLike, after: npt.ArrayLike, groups: npt.ArrayLike
 ) -> tuple[Floats, Floats, Codes]:
     """Return the arguments of `group_changes` as arrays; UsageError if lengths differ or a number is not finite."""

@@ -37,8 +37,8 @@ class Layout:
     cells: Counts
 
     @staticmethod
-    def of(units: Units) -> "Layout":
-        values = units.centred
+    def arrange(units: Units) -> "Layout":
+        values = units.stratum_deviations
         cells = units.cells()
         means = np.nan_to_num(units.group_means(values))
         order = np.lexsort((np.round(means, 12), *cells.T[::-1]))
@@ -73,7 +73,7 @@ class Layout:
         """Return the generator of random group sums that avoids permuting single units; None if it would not be
         faster.
         """
-        return ManyUnits.of(self.pool, self.blocks, self.cells)
+        return ManyUnits.classify(self.pool, self.blocks, self.cells)
 
     def random_sums(
         self, count: int, generator: np.random.Generator, *, squares: bool = False
@@ -83,7 +83,7 @@ class Layout:
         With many units, they are sampled by `ManyUnits`. With `squares`, also sums of squares are yielded.
         """
         if self.many is not None:
-            yield from self.many.drawn(count, generator, squares=squares)
+            yield from self.many.random_sums(count, generator, squares=squares)
         else:
             yield from (self.sums(values, squares=squares) for values in self._random_deals(count, generator))
 

@@ -63,7 +63,7 @@ class ManyUnits:
     extremes: tuple[Floats, ...]
 
     @staticmethod
-    def of(pool: Floats, blocks: Counts, cells: Counts) -> "ManyUnits | None":
+    def classify(pool: Floats, blocks: Counts, cells: Counts) -> "ManyUnits | None":
         """Return the classes of the values of all strata, or None if permuting single units is not slower.
 
         Parameters
@@ -109,20 +109,22 @@ class ManyUnits:
             extremes.append(values[codes == 0])
         return ManyUnits(cells.T.copy(), counts, means, squares, scatter, tuple(extremes))
 
-    def drawn(self, deals: int, generator: np.random.Generator, *, squares: bool = False) -> Iterator[Sums]:
+    def random_sums(
+        self, deals: int, generator: np.random.Generator, *, squares: bool = False
+    ) -> Iterator[Sums]:
         """Yield sums of this many random permutations, in blocks."""
         step = max(1, _CELLS // self.cells.size)
         for start in range(0, deals, step):
-            yield self._some(min(step, deals - start), generator, squares)
+            yield self._random_block(min(step, deals - start), generator, squares)
 
-    def _some(self, deals: int, generator: np.random.Generator, squares: bool) -> Sums:
+    def _random_block(self, deals: int, generator: np.random.Generator, squares: bool) -> Sums:
         strata, groups = self.cells.shape
         free = np.broadcast_to(self.cells, (deals, strata, groups)).copy()
         first = np.zeros((deals, groups))
         second = np.zeros((deals, groups)) if squares else None
         for number in range(len(self.counts)):
             last = number == len(self.counts) - 1
-            taken = free if last else _taken(free, self.counts[number], generator)
+            taken = free if last else _draw_class_sizes(free, self.counts[number], generator)
             if not last:
                 free = free - taken
             if number == 0 and (dealt := np.flatnonzero(self.scatter[0].any(axis=(1, 2)))).size:
@@ -132,7 +134,7 @@ class ManyUnits:
             if second is not None:
                 second += np.einsum("dsg,s->dg", taken, self.squares[number])
             if number > 0:
-                self._scattered(number, taken, first, second, generator)
+                self._add_scatter(number, taken, first, second, generator)
         return first, second
 
     def _deal_extremes(
@@ -154,7 +156,7 @@ class ManyUnits:
                     running = np.concatenate([np.zeros((deals, 1)), np.cumsum(order**power, axis=1)], axis=1)
                     total += np.diff(np.take_along_axis(running, ends, axis=1), axis=1, prepend=0.0)
 
-    def _scattered(
+    def _add_scatter(
         self, number: int, taken: Counts, first: Floats, second: Floats | None, generator: np.random.Generator
     ) -> None:
         root = self.scatter[number]
@@ -189,7 +191,7 @@ def _classes(values: Floats) -> Codes:
     return codes
 
 
-def _taken(free: Counts, wanted: Counts, generator: np.random.Generator) -> Counts:
+def _draw_class_sizes(free: Counts, wanted: Counts, generator: np.random.Generator) -> Counts:
     """Return how many units of a class each group receives (permutations, strata, groups).
 
     `free` is the number of free places, and `wanted` (strata,) the number of units of the class.

@@ -1,5 +1,5 @@
 from .design import (
-    Drawn as Drawn,
+    SimulationDesign as SimulationDesign,
     rates_of_prompts as rates_of_prompts,
     simulated_values as simulated_values,
     variance_of_difference as variance_of_difference,

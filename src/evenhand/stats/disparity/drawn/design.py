@@ -12,7 +12,7 @@ _PLACES, _FEWER, _DIFFERENCES = (np.arange(256) + 0.5) / 256, (np.arange(64) + 0
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SimulationDesign:
     """Design of simulated data sets.
 
     Attributes
@@ -85,7 +85,7 @@ def variance_of_difference(base: float, correlation: float, both: bool = False) 
 
 
 def simulated_values(
-    drawn: Drawn, of_groups: Floats, shape: tuple[int, int], generator: np.random.Generator
+    drawn: SimulationDesign, of_groups: Floats, shape: tuple[int, int], generator: np.random.Generator
 ) -> Floats:
     rates, phi = np.repeat(of_groups, drawn.sizes), drawn.phi
     if drawn.samples == 0:

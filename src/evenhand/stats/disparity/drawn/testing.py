@@ -8,7 +8,7 @@ from scipy.special import chdtrc, fdtrc, ndtr, ndtri
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.disparity.deals import leave_one_out
 from evenhand.stats.disparity.differences import attainable_p
-from evenhand.stats.disparity.drawn.design import Drawn, simulated_values
+from evenhand.stats.disparity.drawn.design import SimulationDesign, simulated_values
 from evenhand.stats.disparity.limits import COINS, GroupLimits, learnt_clustering
 from evenhand.stats.disparity.supports import GRID, Supports, axis_caution, cautious_axis_p
 
@@ -24,7 +24,7 @@ class SimulatedTests:
 
     Attributes
     ----------
-    drawn : Drawn
+    drawn : SimulationDesign
         Design of the data sets.
     values, left : numpy.ndarray, shape (data sets, units)
         Values with and without the effects of strata.
@@ -40,7 +40,7 @@ class SimulatedTests:
         Number of permutations.
     """
 
-    drawn: Drawn
+    drawn: SimulationDesign
     values: Floats
     left: Floats
     means: Floats
@@ -51,7 +51,7 @@ class SimulatedTests:
     deals: int
 
     @staticmethod
-    def simulate(drawn: Drawn, of_groups: Floats, sets: int, deals: int) -> "SimulatedTests":
+    def simulate(drawn: SimulationDesign, of_groups: Floats, sets: int, deals: int) -> "SimulatedTests":
         """Simulate data sets in which groups have these rates, and test them by permutation."""
         sizes = np.array(drawn.sizes)
         groups, total = len(sizes), int(sizes.sum())
@@ -133,7 +133,7 @@ class SimulatedTests:
             drawn.samples > 0,
             drawn.guarded,
         )
-        low, high = limits.at(grid)
+        low, high = limits.bounds_at(grid)
         shape = (len(grid), sets, groups)
         below = np.minimum(np.square(means - low.reshape(shape)), 1e6)
         above = np.minimum(np.square(high.reshape(shape) - means), 1e6)

@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.corpus import Counts, TermTable, normalise
 from evenhand.schema import DataError, UsageError
-from evenhand.stats.associations import reliability_of
+from evenhand.stats.associations import split_half_reliability
 
 DESCRIPTORS, PERSON_NOUNS = "descriptor", "person_noun"
 
@@ -38,7 +38,9 @@ class Matched:
         It is computed from two halves of the documents. None with fewer than three descriptors.
         """
         halves = self.frequencies.select("even", "odd").cast(pl.Float64).to_numpy()
-        return reliability_of(halves, self.frequencies["axis"].rank("dense").to_numpy().astype(np.int64))
+        return split_half_reliability(
+            halves, self.frequencies["axis"].rank("dense").to_numpy().astype(np.int64)
+        )
 
     @property
     def never_found(self) -> int:
