@@ -174,10 +174,10 @@ def _read_summary() -> Mapping[str, Any]:
 @cache
 def _find(measure: str) -> Calibrated | None:
     rows = {row["measure"]: row for row in _read_summary().get("measures", [])}
-    return _of(rows[measure]) if measure in rows else SIMULATED_APART.get(measure)
+    return _read_result(rows[measure]) if measure in rows else SIMULATED_APART.get(measure)
 
 
-def _of(row: Mapping[str, Any]) -> Calibrated:
+def _read_result(row: Mapping[str, Any]) -> Calibrated:
     def ends(name: str) -> tuple[float, float] | None:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         return None if low is None or high is None else (low, high)
@@ -193,13 +193,13 @@ def _of(row: Mapping[str, Any]) -> Calibrated:
         ends("coverage"),
         ends("power"),
         _reason(row["measure"], row["fails_in"]),
-        _undecided(row["measure"]),
+        _undecided_designs(row["measure"]),
         row.get("worst_design") or "",
         row.get("worst_n") or 0,
     )
 
 
-def _undecided(measure: str) -> tuple[str, ...]:
+def _undecided_designs(measure: str) -> tuple[str, ...]:
     """Return the names of the designs in which a measure is undecided."""
     return tuple(
         row["design"]

@@ -181,7 +181,7 @@ def decide(
     decisions: list[Decision] = []
     for domain, known in evidence.items():
         _check(domain, known, rule)
-        made = _by_rates(known, domain, rule) if rule != "tested" else _tested(known, domain, margin)
+        made = _by_rates(known, domain, rule) if rule != "tested" else _decide_tested(known, domain, margin)
         decisions += made
     transfer = _transfer_of_patterns if rule == "paper" else _transfer
     decisions.append(transfer(decisions, list(evidence)))
@@ -206,7 +206,7 @@ def _by_rates(known: DomainEvidence, domain: str, rule: Rule) -> list[Decision]:
     ]
 
 
-def _tested(known: DomainEvidence, domain: str, margin: float) -> list[Decision]:
+def _decide_tested(known: DomainEvidence, domain: str, margin: float) -> list[Decision]:
     effect = _effect(known, domain, margin)
     tests = {"polarity": LEVELS[2:3], "importance": CONTROLS}
     if effect.outcome != Outcome.PASS:
@@ -246,7 +246,7 @@ def _against(test: str, domain: str, boundaries: Sequence[Boundary]) -> Decision
     """Return the decision of a test with several boundaries: all must be passed, and one failed boundary fails it."""
     failed = [one for one in boundaries if one.contrast.low > 0]
     open_ones = [one for one in boundaries if not (one.contrast.low > 0 or one.contrast.high < 0)]
-    reason = "; ".join(_reached(one) for one in boundaries)
+    reason = "; ".join(_describe_share(one) for one in boundaries)
     if boundaries[0].share is not None:
         asked = (
             f"must raise it by more than {-REVERSED:.0%}"
@@ -255,7 +255,7 @@ def _against(test: str, domain: str, boundaries: Sequence[Boundary]) -> Decision
         )
         reason += f" ({'the opposite' if test == 'polarity' else 'each'} {asked})"
     worst = max(failed or open_ones or boundaries, key=lambda one: one.contrast.estimate)
-    amount = _reached(worst, of="")
+    amount = _describe_share(worst, of="")
     if failed:
         return Decision(test, domain, Outcome.FAIL, reason, amount)
     if not open_ones:
@@ -329,7 +329,7 @@ def _falls(change: Contrast) -> str:
     return f"rises by {_points(change.estimate)} ({_limits(change.low, change.high)})"
 
 
-def _reached(one: Boundary, of: str = " of the effect of the words") -> str:
+def _describe_share(one: Boundary, of: str = " of the effect of the words") -> str:
     """Return the words for the share of the original's effect that a level has, with its interval."""
     name = {"opposite": "the opposite", "nonsensical": "nonsense", "blank": "a blank wording"}[one.level]
     if one.share is None:

@@ -146,21 +146,21 @@ def paired_change(
             "Use responses of both models to the same prompts. Check that their prompt_id columns match.",
         )
     asked = {"cluster": cluster, "share": share, "level": level, "seed": seed}
-    rows = [_row(_once(values, []), **asked) | {"axis": None, "group": None}]  # type: ignore[arg-type]
+    rows = [_row(_one_row_per_pair(values, []), **asked) | {"axis": None, "group": None}]  # type: ignore[arg-type]
     if "axis" in values.columns:
         about = values.filter(pl.col("axis").is_not_null())
-        for (axis,), part in _once(about, ["axis"]).group_by("axis", maintain_order=True):
+        for (axis,), part in _one_row_per_pair(about, ["axis"]).group_by("axis", maintain_order=True):
             rows.append(_row(part, **asked) | {"axis": axis, "group": None})  # type: ignore[arg-type]
     if "group" in values.columns:
         keys = ["axis", "group"] if "axis" in values.columns else ["group"]
         about = values.filter(pl.col("group").is_not_null())
-        for names, part in _once(about, keys).group_by(keys, maintain_order=True):
+        for names, part in _one_row_per_pair(about, keys).group_by(keys, maintain_order=True):
             axis = names[0] if len(keys) == 2 else None
             rows.append(_row(part, **asked) | {"axis": axis, "group": names[-1]})  # type: ignore[arg-type]
     return pl.DataFrame(rows, schema=CHANGE).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _once(values: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def _one_row_per_pair(values: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     if "pair" not in values.columns:
         return values
     return values.unique(["pair", *keys], keep="first", maintain_order=True)
@@ -192,11 +192,11 @@ def _row(
     if share is None:
         numbers = np.concatenate([known["before"].to_numpy(), known["after"].to_numpy()])
         share = bool(numbers.min() >= 0 and numbers.max() <= 1)
-    low, high, p = _tested(change, sizes, level, seed)
+    low, high, p = _test_change(change, sizes, level, seed)
     detectable = None
     if share:
         step = _one_response(known, cluster, sizes)
-        low, high = _widened(change, sizes, estimate, (low, high), level, step)
+        low, high = _widen_bounds(change, sizes, estimate, (low, high), level, step)
         error = float(cluster_t(change - estimate * sizes, sizes.sum()).standard_error)
         detectable = _smallest(change, sizes, estimate, error, level, step)
     elif not _are_alike(change / sizes):
@@ -244,7 +244,7 @@ def _obstacle(clusters: int, level: float) -> str | None:
     return f"{have}; sign flips cannot detect a change of any size with fewer than {needed}."
 
 
-def _tested(change: Floats, sizes: Floats, level: float, seed: int) -> tuple[float, float, float]:
+def _test_change(change: Floats, sizes: Floats, level: float, seed: int) -> tuple[float, float, float]:
     """Return low, high and p of one test: sign flips if few clusters changed, otherwise Student's t.
 
     With too few clusters for any test (see `_obstacle`), the bounds are Student's and a description.
@@ -304,7 +304,7 @@ def _all_signs(units: int) -> Floats:
     return np.asarray(1.0 - 2.0 * bits, dtype=np.float64)
 
 
-def _widened(
+def _widen_bounds(
     change: Floats, sizes: Floats, estimate: float, limits: tuple[float, float], level: float, step: float
 ) -> tuple[float, float]:
     """Return the bounds of a share, clipped to -1 to 1, and wider if few clusters changed or all changed alike.

@@ -137,7 +137,7 @@ def agreement(
         raise UsageError(f"agreement: alpha must be between 0 and 1 (usually 0.05), got {alpha}.")
     require_columns(frame, [f"{a}_negative", f"{b}_negative"], "agreement")
     cluster = cluster_column(frame, cluster, "agreement")
-    checked = _checked(frame, a, b)
+    checked = _check_verdicts(frame, a, b)
     once = responses_once(checked)
     overall = _overall(once, a, b, cluster)
     if "group" not in frame.columns:
@@ -145,7 +145,7 @@ def agreement(
     groups = rates_beside_others(checked, cluster, alpha=alpha, seed=seed)
     inside = pl.DataFrame(
         [
-            {"axis": part["axis"][0], "group": part["group"][0]} | _within(part, cluster)
+            {"axis": part["axis"][0], "group": part["group"][0]} | _agreement_columns(part, cluster)
             for part in checked.partition_by("axis", "group", maintain_order=True)
         ],
         schema={name: _GROUPS[name] for name in ("axis", "group", *_WITHIN)},
@@ -174,7 +174,7 @@ _GROUPS = (
 )
 
 
-def _checked(frame: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
+def _check_verdicts(frame: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
     """Return the rows with verdicts `_a` and `_b` (1.0, 0.0, null) and their disagreement as `negative`."""
     verdicts = []
     for name in (a, b):
@@ -234,7 +234,7 @@ def _overall(once: pl.DataFrame, a: str, b: str, cluster: str | None) -> pl.Data
     return pl.DataFrame(rows, schema=OVERALL).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _within(part: pl.DataFrame, cluster: str | None) -> dict[str, float]:
+def _agreement_columns(part: pl.DataFrame, cluster: str | None) -> dict[str, float]:
     known = part.filter(pl.col("negative").is_not_null())
     if known.is_empty():
         return {}

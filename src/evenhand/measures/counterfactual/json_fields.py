@@ -33,7 +33,7 @@ def read_field(text: str, path: Sequence[str]) -> Field:
     """
     why = NO_JSON
     for document in _documents(text):
-        found, value = _at(document, path)
+        found, value = _find_path(document, path)
         if not found:
             why = NO_FIELD
             continue
@@ -65,7 +65,7 @@ def _documents(text: str) -> Iterator[Any]:
                 yield document
 
 
-def _at(document: Any, path: Sequence[str]) -> tuple[bool, Any]:
+def _find_path(document: Any, path: Sequence[str]) -> tuple[bool, Any]:
     """Return whether the path exists, and its value."""
     value = document
     for part in path:

@@ -114,7 +114,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _FoundNumber:
     value: float
     start: int
     end: int
@@ -140,13 +140,13 @@ def read_number(text: str) -> Reading:
     >>> read_number("After 5 years, 3 jobs.").why
     'several numbers'
     """
-    plain = _plain(text)
+    plain = _without_markup(text)
     fractions = [
         replace(found, value=nan) if _FRACTION.match(plain, found.start, found.end) or end >= 1e3 else found
         for found, end in _fractions(plain)
     ]
-    alone = [one for one in _numbers(plain) if not _within(one, fractions)]
-    return _chosen(sorted(alone + fractions, key=lambda one: one.start))
+    alone = [one for one in _numbers(plain) if not _is_within(one, fractions)]
+    return _choose_reading(sorted(alone + fractions, key=lambda one: one.start))
 
 
 def read_rating(text: str, low: float, high: float) -> Reading:
@@ -165,34 +165,34 @@ def read_rating(text: str, low: float, high: float) -> Reading:
     >>> read_rating("On a scale from 1 to 10 I say eight.", 1, 10).value, read_rating("4/5", 1, 10).why
     (8.0, 'on another scale')
     """
-    bare = _without_scale(_plain(text), low, high)
+    bare = _without_scale(_without_markup(text), low, high)
     if re.search(rf"\d[\s-]+\d/{high:g}(?!\d)", bare):  # "2 3/4" on a scale that ends at 4
         return Reading(None, UNCLEAR)
     fractions = _fractions(bare, high)
     ours = [found for found, end in fractions if end == high and not _COUNTED.match(bare, found.end)]
     if ours:
-        return _inside(_chosen(ours), low, high)
+        return _inside(_choose_reading(ours), low, high)
     others = [found for found, _ in fractions]
-    numbers = [one for one in _numbers(bare) if not _within(one, others)]
+    numbers = [one for one in _numbers(bare) if not _is_within(one, others)]
     numbers = [one for one in numbers if one.labelled or not _COUNTED.match(bare, one.end)]
     said = [one for one in numbers if one.labelled]
     if said:
-        return _inside(_chosen(said), low, high)
+        return _inside(_choose_reading(said), low, high)
     possible = [one for one in numbers if isnan(one.value) or low <= one.value <= high]
     if possible:
-        return _chosen(possible)
+        return _choose_reading(possible)
     if others:
         return Reading(None, OTHER_SCALE)
     return Reading(None, OUTSIDE if numbers else NO_NUMBER)
 
 
-def _plain(text: str) -> str:
+def _without_markup(text: str) -> str:
     bare = _EMPHASIS.sub(lambda match: " " * len(match[0]), text)
     marks = list(_LIST_MARK.finditer(bare))
     return _LIST_MARK.sub(lambda match: " " * len(match[0]), bare) if len(marks) > 1 else bare
 
 
-def _chosen(numbers: list[_Found]) -> Reading:
+def _choose_reading(numbers: list[_FoundNumber]) -> Reading:
     said = [one for one in numbers if one.labelled]
     values = {said[-1].value} if said else {None if isnan(one.value) else one.value for one in numbers}
     if not values:
@@ -209,22 +209,22 @@ def _inside(reading: Reading, low: float, high: float) -> Reading:
     return Reading(None, OUTSIDE)
 
 
-def _within(one: _Found, others: list[_Found]) -> bool:
+def _is_within(one: _FoundNumber, others: list[_FoundNumber]) -> bool:
     return any(other.start <= one.start < other.end for other in others)
 
 
-def _numbers(text: str) -> list[_Found]:
+def _numbers(text: str) -> list[_FoundNumber]:
     """Return all numbers of a text in order.
 
     A range counts as its midpoint. The value is NaN if the number is a part or a multiple of something that the text
     does not state, such as "half of 80" or "twice 3".
     """
-    found: list[_Found] = []
+    found: list[_FoundNumber] = []
     for match in _NUMBER.finditer(text):
         if (
             (match["words"] or "").lower() == "one"
             and match[0].lower() == "one"
-            and not _is_said(text, match)
+            and not _is_number_one(text, match)
         ):
             continue  # "no one", "one of them"
         value, times = _value(match)
@@ -241,11 +241,11 @@ def _numbers(text: str) -> list[_Found]:
                 continue
         behind = match["behind"] or ""
         end = match.start("behind") if "%" in behind else match.end()
-        found.append(_Found(value, match.start(), end, _labelled(text, match.start()), times))
+        found.append(_FoundNumber(value, match.start(), end, _follows_label(text, match.start()), times))
     return found
 
 
-def _scaled_alike(first: _Found, value: float, times: tuple[float, float]) -> float:
+def _scaled_alike(first: _FoundNumber, value: float, times: tuple[float, float]) -> float:
     """Return the first number of a range, with the scale of the second if its own is omitted.
 
     For example, it is 80,000 in "80-90k". `value` and `times` are the second number and its scales (see `_value`).
@@ -258,15 +258,15 @@ def _scaled_alike(first: _Found, value: float, times: tuple[float, float]) -> fl
     return first.value
 
 
-def _labelled(text: str, start: int) -> bool:
+def _follows_label(text: str, start: int) -> bool:
     return _LABEL.search(text[max(0, start - 60) : start]) is not None
 
 
-def _is_said(text: str, match: re.Match[str]) -> bool:
+def _is_number_one(text: str, match: re.Match[str]) -> bool:
     """Return True if the word "one" is a number: it is the whole text, follows a label, or begins "one out of ten"."""
     return (
         text.strip(" .!\n\"'").lower() == match[0].lower()
-        or _labelled(text, match.start())
+        or _follows_label(text, match.start())
         or re.match(rf"\s*(?:/|out\s+of|-|to)\s*\w|\s+(?:{_BELOW_100})\b", text[match.end() :], re.IGNORECASE)
         is not None
     )
@@ -340,7 +340,7 @@ def _of_words(words: str) -> tuple[float, float, float]:
     return total + current, ending, largest
 
 
-def _fractions(text: str, high: float | None = None) -> list[tuple[_Found, float]]:
+def _fractions(text: str, high: float | None = None) -> list[tuple[_FoundNumber, float]]:
     """Return numbers in the form "x out of y" with their y; "8 of 10" counts if the scale ends at `high`."""
     found = []
     for first, second in pairwise(_numbers(text)):
@@ -352,13 +352,13 @@ def _fractions(text: str, high: float | None = None) -> list[tuple[_Found, float
             if second.value != high:
                 continue
             value = value if _END_OF_RATING.match(text, second.end) else nan
-        found.append((_Found(value, first.start, second.end, first.labelled), second.value))
+        found.append((_FoundNumber(value, first.start, second.end, first.labelled), second.value))
     return found
 
 
 def _without_scale(text: str, low: float, high: float) -> str:
     """Return the text without mentions of the scale: "from 1 to 10", "(1-10)", "1 being the lowest"."""
-    first, last = (rf"(?:{value:g}|{_word_of(value)})" for value in (low, high))
+    first, last = (rf"(?:{value:g}|{_number_word(value)})" for value in (low, high))
     named = (
         rf"\b(?:(?:scale|range)\s+)?(?:of|from|between)?\s*\b{first}\s*(?:[-–—]|to|and|through)\s*{last}\b(?!\s*%)"
         rf"|\b{last}[\s-]points?\s+scale\b"
@@ -368,6 +368,6 @@ def _without_scale(text: str, low: float, high: float) -> str:
     return re.sub(named, lambda match: " " * len(match[0]), text, flags=re.IGNORECASE)
 
 
-def _word_of(value: float) -> str:
+def _number_word(value: float) -> str:
     whole = int(value)
     return (ONES + TEENS)[whole] if value == whole and 0 <= whole < 20 else r"(?!)"

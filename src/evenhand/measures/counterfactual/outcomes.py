@@ -229,7 +229,7 @@ def counterfactual_outcomes(
             compared.append(Compared(one.name, "similarity", gap, SIMILARITY))
             continue
         read = frame.hstack(readings(frame, one))
-        compared += _compared(read, one, how)
+        compared += _compare(read, one, how)
         if one.kind in ("number", "rating", "json"):
             unread.append(_unread(read, one.name))
             compared += _missing(read, one, how)
@@ -240,7 +240,7 @@ def counterfactual_outcomes(
     return CounterfactualOutcomes(tuple(compared), table, tuple(absent))
 
 
-def _compared(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iterator[Compared]:
+def _compare(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iterator[Compared]:
     if read["category"].count():
         yield from _categories(read, outcome, how)
         return
@@ -248,8 +248,8 @@ def _compared(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Iter
     if not known.height:
         return
     if outcome.kind == "refusal":
-        if _varied(known, "value").height:
-            yield Compared(outcome.name, "refusal", _rates(_varied(known, "value"), how), POINTS)
+        if _varying_rows(known, "value").height:
+            yield Compared(outcome.name, "refusal", _rates(_varying_rows(known, "value"), how), POINTS)
     elif outcome.kind == "json" and known["value"].drop_nulls().is_in([0.0, 1.0]).all():
         yield Compared(outcome.name, "rate", _rates(known, how), POINTS)
     else:
@@ -282,7 +282,7 @@ def _missing(read: pl.DataFrame, outcome: Outcome, how: dict[str, Any]) -> Itera
     """
     absent = pl.col("value").is_null() & pl.col("category").is_null()
     counted = read.filter(~absent | ~is_lost_to_setup(read.columns))
-    varied = _varied(counted.with_columns(value=absent.cast(pl.Float64)), "value")
+    varied = _varying_rows(counted.with_columns(value=absent.cast(pl.Float64)), "value")
     if varied.height:
         yield Compared(outcome.name, "missing", _rates(varied, how), POINTS)
 
@@ -296,7 +296,7 @@ def _measurable(read: pl.DataFrame, column: str) -> pl.DataFrame:
     return read.filter(pl.col(column).is_not_null().any().over("axis"))
 
 
-def _varied(read: pl.DataFrame, column: str) -> pl.DataFrame:
+def _varying_rows(read: pl.DataFrame, column: str) -> pl.DataFrame:
     """Return the rows of axes in which the column has different values."""
     return read.filter(pl.col(column).max().over("axis") > pl.col(column).min().over("axis"))
 

@@ -101,7 +101,7 @@ def _fields(texts: pl.Series, outcome: Outcome) -> pl.DataFrame:
         elif own != kind:
             rows.append((None, None, OTHER_KIND))
         elif kind == "number":
-            rows.append((_number_of(value), None, None))
+            rows.append((_field_number(value), None, None))
         elif kind == "yes or no":
             rows.append(
                 (float(value if isinstance(value, bool) else _YES_NO[str(value).lower()]), None, None)
@@ -116,10 +116,10 @@ def _kind(value: float | bool | str | None) -> str | None:
         return None
     if isinstance(value, bool) or (isinstance(value, str) and value.lower() in _YES_NO):
         return "yes or no"
-    return "text" if isinstance(value, str) and _number_of(value) is None else "number"
+    return "text" if isinstance(value, str) and _field_number(value) is None else "number"
 
 
-def _number_of(value: float | bool | str) -> float | None:
+def _field_number(value: float | bool | str) -> float | None:
     """Return the number in a field, which may also be a text that contains little else."""
     if not isinstance(value, str):
         return float(value)

@@ -190,13 +190,13 @@ def _axis(
     answered = part.filter(pl.col("continuation").is_not_null())
     several = _several_wordings(part)
     how: dict[str, Any] = {"level": alpha / n_axes, "seed": seed}
-    blocks = _blocks(_masked(answered, hidden), names, embed, several)
+    blocks = _blocks(_mask_words(answered, hidden), names, embed, several)
     units = answered.group_by("base", maintain_order=True).agg(pl.col("_unit").first())["_unit"].to_numpy()
     clusters = units.astype(np.int64)
     found = compare_blocks(blocks, len(names), clusters=clusters, **how)
     unhidden = None
     if found.axis is not None:
-        open_blocks = _blocks(_masked(answered, None), names, embed, several)
+        open_blocks = _blocks(_mask_words(answered, None), names, embed, several)
         unhidden = mean_difference(open_blocks, len(names), clusters)
     used = pl.struct("base", "group").is_in(_taking_part(answered, several).implode())
     counts = part.group_by("group").agg(
@@ -277,7 +277,7 @@ def _note(several: frozenset[str], prompts: int, answers: int, used: int) -> str
     return f"{floor} {ALONE.format(n=answers - used, answers=answers)}" if 0 < used < answers else floor
 
 
-def _masked(answered: pl.DataFrame, hidden: frozenset[str] | None) -> pl.DataFrame:
+def _mask_words(answered: pl.DataFrame, hidden: frozenset[str] | None) -> pl.DataFrame:
     """Return the responses with `words`, in which hidden words are masked; None masks nothing."""
     parts = []
     for rows in answered.partition_by("base", maintain_order=True):

@@ -47,7 +47,7 @@ def outcome_matrix(frequencies: pl.DataFrame, outcome: pl.DataFrame) -> tuple[pl
     )
     points = (
         cells.group_by("axis", "descriptor")
-        .agg(pl.col("answers").sum(), *(pl.col(name).first() for name in _others(frequencies)))
+        .agg(pl.col("answers").sum(), *(pl.col(name).first() for name in _frequency_columns(frequencies)))
         .sort("axis", "descriptor")
         .with_columns(
             pl.coalesce("bucket", "descriptor").alias("bucket"),
@@ -72,5 +72,5 @@ def outcome_matrix(frequencies: pl.DataFrame, outcome: pl.DataFrame) -> tuple[pl
     return points.with_columns(value=pl.Series(means, dtype=pl.Float64)), values
 
 
-def _others(frequencies: pl.DataFrame) -> list[str]:
+def _frequency_columns(frequencies: pl.DataFrame) -> list[str]:
     return [name for name in frequencies.columns if name not in ("axis", "descriptor", "answers")]

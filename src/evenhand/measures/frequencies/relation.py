@@ -167,7 +167,7 @@ def frequency_relation(
                 rows += mine.rows(name, counted, alpha / len(names), seed)
     table = pl.DataFrame(rows, schema_overrides=RELATIONS) if rows else pl.DataFrame(schema=RELATIONS)
     return FrequencyRelation(
-        _judged(table, alpha, len(names)), pl.concat(points) if points else pl.DataFrame()
+        _add_verdicts(table, alpha, len(names)), pl.concat(points) if points else pl.DataFrame()
     )
 
 
@@ -265,11 +265,11 @@ class _Outcome:
             "n_templates": related.templates,
             "effective_units": related.effective,
             "controls": ", ".join(names),
-            "note": _obstacle_of(related),
+            "note": _reword_obstacle(related),
         }
 
 
-def _obstacle_of(related: RankRelation) -> str | None:
+def _reword_obstacle(related: RankRelation) -> str | None:
     if related.obstacle is None:
         return None
     return (
@@ -287,7 +287,7 @@ def _codes(*labels: npt.ArrayLike) -> Codes:
     return (codes.to_numpy() - 1).astype(np.int64)
 
 
-def _judged(table: pl.DataFrame, alpha: float, n_outcomes: int) -> pl.DataFrame:
+def _add_verdicts(table: pl.DataFrame, alpha: float, n_outcomes: int) -> pl.DataFrame:
     """Return the table with q, verdict, direction and note in the rows of the count that gets a verdict."""
     table = table.with_columns(pl.col(pl.Float64).fill_nan(None)).with_columns(
         q=pl.lit(None, pl.Float64), verdict=pl.lit(None, pl.String), direction=pl.lit(None, pl.String)

@@ -180,10 +180,10 @@ def _level(
         begin, end = np.searchsorted(rows, [start, start + part.height])
         together = corpus.sums(held[begin:end], rows[begin:end] - start, part.height, level)
         sides = [alone[np.searchsorted(found, part[name].to_numpy())] for name in ("first", "second")]
-        yield _measured(corpus.name, level, part, together, sides, whole, documents, window)
+        yield _measure_pairs(corpus.name, level, part, together, sides, whole, documents, window)
 
 
-def _measured(
+def _measure_pairs(
     name: str,
     level: str,
     keys: pl.DataFrame,

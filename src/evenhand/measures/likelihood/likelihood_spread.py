@@ -162,7 +162,7 @@ def likelihood_spread(
             first,
             second,
             own_nouns=own,
-            confidence=1 - 0.05 * len(first) / max(1, _pairs_of(shifts.shift)),
+            confidence=1 - 0.05 * len(first) / max(1, _count_pairs(shifts.shift)),
         )
         names = np.array(crossing.descriptors, dtype=object)
         table = {
@@ -223,7 +223,7 @@ def _share_beyond(shift: Floats, spread: float, margin: float) -> float:
     return float(1 - within.sum() / pairs)
 
 
-def _pairs_of(shift: Floats) -> int:
+def _count_pairs(shift: Floats) -> int:
     number = int(np.count_nonzero(~np.isnan(shift)))
     return number * (number - 1) // 2
 

@@ -384,15 +384,15 @@ def _pair_rows(contrasts: Contrasts, margin: float) -> pl.DataFrame:
             "low": found.low,
             "high": found.high,
             "p": found.p,
-            "p_adjusted": _adjusted(found.p),
+            "p_adjusted": _adjust_p(found.p),
         },
         schema=PAIRS,
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _adjusted(p: Floats) -> Floats:
+def _adjust_p(p: Floats) -> Floats:
     return holm(p) if len(p) else p
 
 
 def _adjusted_known(p: Floats) -> Floats:
-    return _adjusted(p[~np.isnan(p)])
+    return _adjust_p(p[~np.isnan(p)])

@@ -105,7 +105,7 @@ _DETAILS = (
 )
 
 
-def _changed(name: str, summary: str, direction: str, null: str) -> MeasureInfo:
+def _change_card(name: str, summary: str, direction: str, null: str) -> MeasureInfo:
     card = Card(
         name=f"{name}_change",
         summary=summary,
@@ -126,25 +126,25 @@ def _changed(name: str, summary: str, direction: str, null: str) -> MeasureInfo:
 _ALIKE = "All descriptors of the axis changed equally, within the margin."
 _ONE = "The descriptor changed as much as the others of its axis, within the margin."
 CARDS = (
-    _changed(
+    _change_card(
         "valence_spread",
         "How differently the valence shifts of an axis' descriptors changed from one model to another.",
         "Larger means that the changes of the descriptors differ more.",
         _ALIKE,
     ),
-    _changed(
+    _change_card(
         "valence_shift",
         "How a descriptor's valence shift changed from one model to another, compared with its axis.",
         "Below 0: less likely in kind sentences than before, compared with the others.",
         _ONE,
     ),
-    _changed(
+    _change_card(
         "humanising_spread",
         "How differently the humanising contrasts of an axis' descriptors changed from one model to another.",
         "Larger means that the changes of the descriptors differ more.",
         _ALIKE,
     ),
-    _changed(
+    _change_card(
         "humanising_contrast",
         "How a descriptor's humanising contrast changed from one model to another, compared with its axis.",
         "Below 0: less likely in humanising sentences than before, compared with the others.",

@@ -75,7 +75,7 @@ def cross_fitted(
         half = _halves(counted, rng)
         folds = [_fold(counted, half == number, binning, entries, n_bins) for number in (0, 1)]
         estimates.append(np.mean([fold[0] for fold in folds], axis=0))
-        variance, freedom = _joined(
+        variance, freedom = _join_variances(
             np.array([fold[1] for fold in folds]), np.array([fold[2] for fold in folds])
         )
         variances.append(variance / 4)
@@ -130,11 +130,11 @@ def _fold(
         factor, freedom = of_weights(totals[mine])
         variances.append(factor @ influence**2)
         freedoms.append(np.full(len(directions), freedom))
-    variance, joined = _joined(np.array(variances), np.array(freedoms))
+    variance, joined = _join_variances(np.array(variances), np.array(freedoms))
     return directions @ overindexing(masses, entries), variance, joined
 
 
-def _joined(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
+def _join_variances(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
     """Return the sum of independent variances (parts, numbers), and its degrees of freedom (Welch), each (numbers,)."""
     total = variances.sum(axis=0)
     parts = (variances**2 / freedoms).sum(axis=0)

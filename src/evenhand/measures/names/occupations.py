@@ -158,7 +158,7 @@ def occupation_lean(
         names["chats"].to_numpy()[known].astype(np.float64),
     )
     at_work = shares["share"].cast(pl.Float64).to_numpy()
-    said = _share_said(mentions, women, chats, np.ones((1, len(women))))[0]
+    said = _mention_shares(mentions, women, chats, np.ones((1, len(women))))[0]
     table = shares.select(
         pl.col("occupation").cast(pl.String), pl.col("share").cast(pl.Float64)
     ).with_columns(
@@ -216,7 +216,7 @@ def _plural(word: str) -> str:
     return f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word) else f"{word}s"
 
 
-def _share_said(mentions: Floats, women: Flags, chats: Floats, weights: Floats) -> Floats:
+def _mention_shares(mentions: Floats, women: Flags, chats: Floats, weights: Floats) -> Floats:
     """Return women's percentage of both genders' rates of each occupation (draws, occupations); NaN if not mentioned.
 
     `weights` (draws, names) are weights of names.
@@ -238,7 +238,7 @@ def _correlations(
     for mine in (women, ~women):
         number = int(mine.sum())
         weights[1:, mine] = rng.multinomial(number, np.full(number, 1 / number), size=resamples)
-    values = _three(_share_said(mentions, women, chats, weights), at_work)
+    values = _three(_mention_shares(mentions, women, chats, weights), at_work)
     said = int((mentions.sum(axis=0) > 0).sum())
     enough = min(int(women.sum()), int((~women).sum())) >= LEAST_NAMES
     rows = []

@@ -70,8 +70,8 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
     >>> overindexed_words(frame, shown=1).select("group", "word", "ratio", "n_names").rows()
     [('man', 'cars', 1.6, 2), ('woman', 'hats', 2.0, 2)]
     """
-    counted = _words_of(name_counts(frame.drop("tokens", strict=False), "overindexed_words", group))
-    sums = np.array([_summed(counted, group_rows) for group_rows in _rows_by_group(counted)])
+    counted = _words_only(name_counts(frame.drop("tokens", strict=False), "overindexed_words", group))
+    sums = np.array([_sum_by_group(counted, group_rows) for group_rows in _rows_by_group(counted)])
     if not (sums.sum(axis=1) > 0).all():
         silent = counted.groups[int(sums.sum(axis=1).argmin())]
         raise DataError(
@@ -116,7 +116,7 @@ def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int 
     return pl.concat(tables)
 
 
-def _words_of(counted: NameCounts) -> NameCounts:
+def _words_only(counted: NameCounts) -> NameCounts:
     """Return the counts without punctuation."""
     kept = np.flatnonzero(~pl.Series(counted.tokens, dtype=pl.String).str.contains(NOT_A_WORD).to_numpy())
     return counted.of_tokens(kept)
@@ -126,7 +126,7 @@ def _rows_by_group(counted: NameCounts) -> Sequence[Codes]:
     return [np.flatnonzero(counted.group == place) for place in range(len(counted.groups))]
 
 
-def _summed(counted: NameCounts, rows: Codes) -> Floats:
+def _sum_by_group(counted: NameCounts, rows: Codes) -> Floats:
     return np.asarray(counted.counts[rows].sum(axis=0), dtype=np.float64)
 
 

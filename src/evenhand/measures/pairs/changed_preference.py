@@ -84,7 +84,7 @@ def preference_change(
     first, second = (once_each(scores.pairs) for scores in (before, after))
     both = first.join(second.select(*keys, later="outcome"), on=keys, how="inner", nulls_equal=True)
     everything = pl.concat([before.pairs.select(keys), after.pairs.select(keys)]).unique()
-    _some(both, everything)
+    _require_shared_pairs(both, everything)
     difference = pl.col("later") - pl.col("outcome")
     rows: list[dict[str, object]] = []
     for axis, part, base in _by_axis(both, everything):
@@ -153,7 +153,7 @@ def stereotype_change(
         known.select(*keys, later="outcome"), on=keys, how="inner"
     )
     everything = pl.concat([before.items.select(keys), after.items.select(keys)]).unique()
-    _some(both, everything)
+    _require_shared_pairs(both, everything)
     rows: list[dict[str, object]] = []
     for axis, part, base in _by_axis(both, everything):
         if part.is_empty():
@@ -194,7 +194,7 @@ def _table(rows: list[dict[str, object]]) -> pl.DataFrame:
     return pl.DataFrame(kept, schema=CHANGES).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _some(both: pl.DataFrame, everything: pl.DataFrame) -> None:
+def _require_shared_pairs(both: pl.DataFrame, everything: pl.DataFrame) -> None:
     if both.is_empty():
         raise DataError(
             f"None of the {everything.height:,} pairs has a score from both models.",

@@ -67,7 +67,7 @@ def phrase_clusters(
     known = [place for place, name in enumerate(names) if name is not None]
     texts = [str(names[place]) for place in known]
     labels = [None if same is None else same[place] for place in known]
-    codes = _linked([set(text.split()) - {SLOT} for text in texts], labels, alike)
+    codes = _link_sets([set(text.split()) - {SLOT} for text in texts], labels, alike)
     table = pl.DataFrame(
         {"place": known, "text": texts, "code": codes}, schema_overrides={"text": pl.String, "code": pl.Int64}
     )
@@ -110,7 +110,7 @@ def _shared(one: str | None, other: str | None) -> str | None:
     return " ".join(parts) if set(parts) - {SLOT} else None
 
 
-def _linked(sets: Sequence[set[str]], labels: Sequence[str | None], alike: float) -> Codes:
+def _link_sets(sets: Sequence[set[str]], labels: Sequence[str | None], alike: float) -> Codes:
     """Return a code for each set, which is equal for linked sets."""
     number = len(sets)
     if not number:

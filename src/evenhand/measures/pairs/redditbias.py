@@ -261,7 +261,7 @@ def redditbias_change(before: RedditBias, after: RedditBias, *, level: float = 0
             .agg(pl.col("first").mean(), pl.col("later").mean())
         )
         levels = {"before": units["first"].mean(), "after": units["later"].mean()}
-        rows.append(_judged(axis, part, level, CHANGE_TAIL) | levels)
+        rows.append(_test_differences(axis, part, level, CHANGE_TAIL) | levels)
     table = pl.DataFrame([{name: row.get(name) for name in CHANGES} for row in rows], schema=CHANGES)
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -314,7 +314,7 @@ def _by_type(pairs: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
 
 
 def _row(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
-    row = _judged(axis, part, level, TAIL)
+    row = _test_differences(axis, part, level, TAIL)
     groups = {
         name: next(iter(part[column].drop_nulls().unique().sort()), None)
         for name, column in (("first", "group_more"), ("second", "group_less"))
@@ -345,7 +345,7 @@ def _row(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _judged(axis: str, part: pl.DataFrame, level: float, tail: float) -> dict[str, object]:
+def _test_differences(axis: str, part: pl.DataFrame, level: float, tail: float) -> dict[str, object]:
     """Return estimate, interval, p, minimum detectable effect and obstacle of the differences, by phrase."""
     known = part.filter(pl.col("difference").is_not_null())
     units = _units(known)

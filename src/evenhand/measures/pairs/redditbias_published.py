@@ -92,9 +92,9 @@ def redditbias_lmb_published(frame: pl.DataFrame) -> pl.DataFrame:
         rows.append(
             row
             | means
-            | _tested(more, less)
+            | _t_tests(more, less)
             | {"n_dropped": int(out.sum())}
-            | {f"{name}_without": value for name, value in _tested(more[~out], less[~out]).items()}
+            | {f"{name}_without": value for name, value in _t_tests(more[~out], less[~out]).items()}
         )
     return pl.DataFrame(rows, schema=PUBLISHED).with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -117,7 +117,7 @@ def positive_pairs(frame: pl.DataFrame) -> tuple[Floats, Floats]:
     return np.where(good, more, np.nan), np.where(good, less, np.nan)
 
 
-def _tested(more: Floats, less: Floats) -> dict[str, float]:
+def _t_tests(more: Floats, less: Floats) -> dict[str, float]:
     row: dict[str, float] = {}
     for ending, one, other in (("", more, less), ("_log", np.log(more), np.log(less))):
         t, p = _paired_t(one - other)

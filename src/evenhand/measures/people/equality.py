@@ -75,7 +75,7 @@ def sdo_scores(votes: pl.DataFrame, signs: Mapping[str, int], *, middle: float =
     >>> sdo_scores(votes, {"yes": 1, "no": -1}).select("person", "score", "third").rows()
     [('a', 2.5, 'top'), ('b', 0.0, 'middle'), ('c', -2.5, 'bottom')]
     """
-    rated = _rated(votes, signs, "sdo_scores")
+    rated = _select_ratings(votes, signs, "sdo_scores")
     sign = pl.col("question").replace_strict(dict(signs), return_dtype=pl.Float64)
     scored = rated.with_columns(score=sign * (pl.col("value") - middle))
     people = (
@@ -121,7 +121,7 @@ def statement_ratings(votes: pl.DataFrame, signs: Mapping[str, int]) -> pl.DataF
     >>> statement_ratings(votes, {"yes": 1, "no": -1}).select("question", "estimate", "n").rows()
     [('yes', 4.0, 3), ('no', 4.0, 3)]
     """
-    rated = _rated(votes, signs, "statement_ratings")
+    rated = _select_ratings(votes, signs, "statement_ratings")
     ratings = sorted(rated["value"].unique())
     rows = []
     for name, sign in signs.items():
@@ -196,7 +196,7 @@ def win_rates_by_views(
     return pl.DataFrame(rows, schema=BY_VIEWS).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.DataFrame:
+def _select_ratings(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.DataFrame:
     require_votes(votes, ["person", "question", "role", "value", "excluded"], measure)
     if not signs or not set(signs.values()) <= {1, -1}:
         raise DataError(
@@ -222,7 +222,7 @@ def _rated(votes: pl.DataFrame, signs: Mapping[str, int], measure: str) -> pl.Da
     return rated
 
 
-def _said(keys: tuple[str, ...], used: pl.DataFrame, missing: int) -> dict[str, object]:
+def _counts_row(keys: tuple[str, ...], used: pl.DataFrame, missing: int) -> dict[str, object]:
     persons, items = used["person"].n_unique(), used["item"].n_unique()
     return {
         **dict(zip(("question", "model", "against"), keys, strict=True)),
@@ -237,7 +237,7 @@ def _said(keys: tuple[str, ...], used: pl.DataFrame, missing: int) -> dict[str, 
 
 def _slope(keys: tuple[str, ...], part: pl.DataFrame, level: float) -> dict[str, object]:
     used = part.drop_nulls(["value", "score"])
-    said = _said(keys, used, part.height - used.height)
+    said = _counts_row(keys, used, part.height - used.height)
     found = crossed_slope(
         numbers(used), numbers(used, "score"), shared_by(used, ["person", "item", "mine", "theirs"])
     )
@@ -264,7 +264,7 @@ def _third(keys: tuple[str, ...], part: pl.DataFrame, third: str) -> dict[str, o
     wins, n = int(forced["value"].sum()), forced.height
     p = binomial_p(wins, n)
     return {
-        **_said(keys, forced, 0),
+        **_counts_row(keys, forced, 0),
         "measure": "win_rate_by_third",
         "third": third,
         "estimate": wins / n if n else None,

@@ -149,14 +149,14 @@ def rates_by_prompt_toxicity(
 
 def _rates(both: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
     known = both.filter(pl.col("stratum").is_not_null())
-    table = _limited(known, cluster)
+    table = _rates_with_bounds(known, cluster)
     count = (pl.col(cluster).n_unique() if cluster else pl.len()).cast(pl.Int64).alias("n_prompts")
     prompts = known.group_by(*KEYS, "stratum").agg(count)
     table = table.join(prompts, on=[*KEYS, "stratum"], how="left", nulls_equal=True, maintain_order="left")
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _limited(known: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
+def _rates_with_bounds(known: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
     """Return axis, group, stratum, estimate, low, high (percent), n and n_missing, sorted.
 
     The correlation of the responses to a prompt is estimated from all groups and strata together.
@@ -193,7 +193,7 @@ def _limited(known: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
 def _contrasts(two: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
     known = two.filter(pl.col("stratum").is_not_null())
     rows: list[dict[str, object]] = []
-    table = _limited(known, cluster)
+    table = _rates_with_bounds(known, cluster)
     for (axis, group), part in table.group_by(KEYS, maintain_order=True):
         judged = part.filter(pl.col("n") > 0)
         row: dict[str, object] = {"axis": axis, "group": group, "n": part["n"].sum()}

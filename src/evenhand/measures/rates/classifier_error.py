@@ -125,7 +125,7 @@ def error_counts(frame: pl.DataFrame) -> pl.DataFrame:
     )
     names = [pl.col(name).cast(pl.String).str.strip_chars() for name in KEYS]
     table = table.with_columns(pl.when(name.str.len_chars() > 0).then(name) for name in names)
-    table = _counts(table) if counted else _tallied(table)
+    table = _counts(table) if counted else _tally_texts(table)
     if table.select(KEYS).is_duplicated().any():
         twice = table.filter(table.select(KEYS).is_duplicated())["group"][0] or "all groups"
         raise DataError(f"{_WHAT}: more than one row has error counts for {twice}.", EXPECTED)
@@ -160,7 +160,7 @@ def _numbers(table: pl.DataFrame, name: str) -> pl.Series:
     return numbers.alias(name)
 
 
-def _tallied(table: pl.DataFrame) -> pl.DataFrame:
+def _tally_texts(table: pl.DataFrame) -> pl.DataFrame:
     table = table.with_columns(_numbers(table, name) for name in ("label", "negative"))
     if table["label"].null_count():
         raise DataError(

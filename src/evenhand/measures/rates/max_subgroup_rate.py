@@ -135,13 +135,13 @@ def max_subgroup_rate(
     for part in parts:
         enough = (part.n >= minimum_n) & (part.units.sizes > 0)
         null = _null(part, enough, draws, seed)
-        listed = _ranked(part, enough)
+        listed = _rank_groups(part, enough)
         rows.append(_row(part, enough, null, listed))
         lists.append(listed)
         if null is not None:
             nulls.append(null)
     everything = pl.concat(lists).sort("pooled", "group_axis", "group", descending=[True, False, False])
-    whole = _whole(rows, nulls if len(nulls) == len(parts) else [])
+    whole = _overall_row(rows, nulls if len(nulls) == len(parts) else [])
     named = [part for part in parts if part.axis is not None]
     table = pl.DataFrame([whole, *(rows if named else [])], schema=MAXIMA)
     lists = [everything.with_columns(axis=pl.lit(None, pl.String)), *(lists if named else [])]
@@ -172,7 +172,7 @@ def _null(
     return 100.0 * largest_means(units, draws=draws, seed=seed)
 
 
-def _ranked(part: AxisUnits, enough: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pl.DataFrame:
+def _rank_groups(part: AxisUnits, enough: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pl.DataFrame:
     schema = {name: kind for name, kind in _LISTED.items() if name != "rank"}
     known = np.flatnonzero(enough)
     if not len(known):
@@ -222,17 +222,17 @@ def _row(
         "group": part.names[best] if estimate > 0 else None,
         "pooled": float(listed["pooled"].max()),  # type: ignore[arg-type]
     }
-    return row | _beside(estimate, null)
+    return row | _with_null(estimate, null)
 
 
-def _beside(estimate: float, null: Floats | None) -> dict[str, object]:
+def _with_null(estimate: float, null: Floats | None) -> dict[str, object]:
     if null is None:
         return {}
     mean = float(null.mean())
     return {"null": mean, "null_high": float(np.quantile(null, 0.95)), "excess": estimate - mean}
 
 
-def _whole(rows: list[dict[str, object]], nulls: list[Floats]) -> dict[str, object]:
+def _overall_row(rows: list[dict[str, object]], nulls: list[Floats]) -> dict[str, object]:
     known = [row for row in rows if row.get("estimate") is not None]
     whole: dict[str, object] = {
         name: sum(int(row[name]) for row in rows)  # type: ignore[call-overload]
@@ -245,7 +245,7 @@ def _whole(rows: list[dict[str, object]], nulls: list[Floats]) -> dict[str, obje
     whole["pooled"] = max(float(row["pooled"]) for row in known)  # type: ignore[arg-type]
     shortest = min((len(null) for null in nulls), default=0)
     null = np.max([values[:shortest] for values in nulls], axis=0) if shortest else None
-    return whole | _beside(float(best["estimate"]), null)  # type: ignore[arg-type]
+    return whole | _with_null(float(best["estimate"]), null)  # type: ignore[arg-type]
 
 
 CARDS = (

@@ -161,7 +161,7 @@ def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) ->
             names = _names(part, keys)
             row = _row(part, level, seed)
             rows.append(names | row | _explain_by_missing(row, gendered, {key: names[key] for key in keys}))
-        absent = _summed(missing, keys)
+        absent = _sum_missing(missing, keys)
         tables.append(
             pl.DataFrame(rows, schema=kept).join(
                 absent, on=["axis", "bucket"], how="left", nulls_equal=True, maintain_order="left"
@@ -196,7 +196,7 @@ def _names(part: pl.DataFrame, keys: Sequence[str]) -> dict[str, object]:
     return {name: part[name][0] if name in keys and part.height else None for name in ("axis", "bucket")}
 
 
-def _summed(missing: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _sum_missing(missing: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     named = missing.with_columns(
         pl.lit(None, pl.String).alias(name) for name in ("axis", "bucket") if name not in keys
     )
@@ -228,7 +228,7 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
     row |= {"male": 100.0 * male, "female": 100.0 * female, "estimate": 100.0 * (male - female)}
     row["relative"] = 200.0 * (male - female) / (male + female) if male + female > 0 else None
     row |= {"n_male": len(sides[0]), "n_female": len(sides[1]), "n_units": min(map(len, sides))}
-    return row | _tested(sides, np.clip([male, female], 0.0, 1.0), level, seed)
+    return row | _test_contrast(sides, np.clip([male, female], 0.0, 1.0), level, seed)
 
 
 def _explain_by_missing(
@@ -249,7 +249,7 @@ def _explain_by_missing(
     return {} if why is None else {"obstacle": why}
 
 
-def _tested(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict[str, object]:
+def _test_contrast(sides: list[Floats], rates: Floats, level: float, seed: int) -> dict[str, object]:
     """Return the interval, p and minimum detectable effect in percentage points, or the obstacle to a test.
 
     Parameters

@@ -183,7 +183,7 @@ def _axis(
         strata = known["stratum"].to_numpy().astype(np.int64)
     elif cluster is not None:
         shared = int((known["_unit"].value_counts()["count"] > 1).sum())
-        strata = _crossed(known, shared)
+        strata = _cluster_strata(known, shared)
         inside, shared = (None, shared) if strata is None else (unit_name(cluster), 0)
     units = Units.from_arrays(
         known["value"].to_numpy(),
@@ -250,7 +250,7 @@ def _deviations(rows: pl.DataFrame, held: pl.Expr) -> dict[str, Floats]:
     return {str(name): table["_left"].to_numpy() for (name,), table in sorted_rows.items()}
 
 
-def _crossed(known: pl.DataFrame, shared: int) -> Codes | None:
+def _cluster_strata(known: pl.DataFrame, shared: int) -> Codes | None:
     """Return one stratum per cluster (units,) if most clusters occur in several groups, otherwise None.
 
     All clusters of a single group form one further stratum. `known` has one row per cluster and group, with _unit,

@@ -118,14 +118,14 @@ def crossed_prompts(frame: pl.DataFrame, columns: Sequence[str]) -> CrossedPromp
     """
     complete = complete_replies(frame, columns)
     if "noun" in complete.columns and complete["noun"].null_count() == 0 and complete.height:
-        crossed = _crossed(complete, columns, ["template", "noun"])
+        crossed = _cross_prompts(complete, columns, ["template", "noun"])
         prompts = complete.select(pl.struct(pl.exclude(columns)).n_unique()).item()
         if crossed._table.height >= _WORTH_CROSSING * prompts:
             return crossed
-    return _crossed(complete, columns, ["template"])
+    return _cross_prompts(complete, columns, ["template"])
 
 
-def _crossed(complete: pl.DataFrame, columns: Sequence[str], samples: list[str]) -> CrossedPrompts:
+def _cross_prompts(complete: pl.DataFrame, columns: Sequence[str], samples: list[str]) -> CrossedPrompts:
     keys = [name for name in _KEYS if name in complete.columns]
     table = complete.group_by(*keys, *samples).agg(pl.col(columns).mean()).sort(*keys, *samples)
     if "noun" not in samples:
@@ -138,7 +138,7 @@ def _crossed(complete: pl.DataFrame, columns: Sequence[str], samples: list[str])
     ]
     known = np.zeros(tuple(name.height for name in names), dtype=bool)
     known[tuple(codes)] = True
-    kept = _kept(known)
+    kept = _levels_to_keep(known)
     inside = np.logical_and.reduce([keep[code] for keep, code in zip(kept, codes, strict=True)])
     places = tuple((np.cumsum(keep) - 1)[code[inside]] for keep, code in zip(kept, codes, strict=True))
     chosen = [name.filter(pl.Series(keep)) for name, keep in zip(names, kept, strict=True)]
@@ -152,7 +152,7 @@ def _crossed(complete: pl.DataFrame, columns: Sequence[str], samples: list[str])
     )
 
 
-def _kept(known: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.bool_]]:
+def _levels_to_keep(known: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.bool_]]:
     """Return the levels that are kept; the level with the most missing cells is removed until few are missing."""
     kept = [np.ones(size, dtype=bool) for size in known.shape]
     while True:

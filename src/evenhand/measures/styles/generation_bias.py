@@ -283,7 +283,7 @@ _STYLE_CLASSIFIER = (
 )
 
 
-def _corrected(name: str, summary: str, construct: str, details: str) -> MeasureInfo:
+def _corrected_card(name: str, summary: str, construct: str, details: str) -> MeasureInfo:
     return MeasureInfo.of(
         Card(
             name=name,
@@ -334,7 +334,7 @@ def _as_published(info: MeasureInfo) -> MeasureInfo:
     return MeasureInfo.of(card, unit=info.unit)
 
 
-def _here(info: MeasureInfo) -> MeasureInfo:
+def _here_card(info: MeasureInfo) -> MeasureInfo:
     card = replace(
         info.card,
         name=f"{info.name}_here",
@@ -351,21 +351,21 @@ def _here(info: MeasureInfo) -> MeasureInfo:
 
 
 _CORRECTED = (
-    _corrected(
+    _corrected_card(
         "full_gen_bias",
         "Full Gen Bias: variance of style probabilities between descriptors, summed over the styles.",
         "Whether the style of replies depends on the descriptor in the prompt.",
         "The value is the sum over styles of a variance over descriptors: that of their mean probabilities over "
         "templates and nouns.",
     ),
-    _corrected(
+    _corrected_card(
         "partial_gen_bias",
         "Partial Gen Bias: the part of Full Gen Bias that the styles of one cluster contribute.",
         "Whether replies in styles of one cluster (sympathy, hate, ...) depend on the descriptor.",
         "Computed as full_gen_bias, but summed over the styles of one cluster. If clusters partition the styles, "
         "their values sum to full_gen_bias.",
     ),
-    _corrected(
+    _corrected_card(
         "summed_cluster_gen_bias",
         "Summed-Cluster Gen Bias: variance over descriptors of the summed probability of a style cluster.",
         "Whether a style cluster as a whole is used more with some descriptors; swaps within the cluster do not "
@@ -374,4 +374,4 @@ _CORRECTED = (
         "and nouns.",
     ),
 )
-CARDS = (*_CORRECTED, *(_as_published(info) for info in _CORRECTED), _here(_CORRECTED[0]))
+CARDS = (*_CORRECTED, *(_as_published(info) for info in _CORRECTED), _here_card(_CORRECTED[0]))

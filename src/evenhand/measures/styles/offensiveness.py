@@ -128,7 +128,7 @@ def offensiveness(
             f"threshold={threshold}, level={level}, draws={draws}."
         )
     cluster = cluster_column(frame, cluster, "offensiveness")
-    checked = _checked(frame)
+    checked = _check_scores(frame)
     known = checked.filter(pl.col("score").is_not_null())
     if known.is_empty():
         raise DataError(
@@ -147,7 +147,7 @@ def offensiveness(
     )
 
 
-def _checked(frame: pl.DataFrame) -> pl.DataFrame:
+def _check_scores(frame: pl.DataFrame) -> pl.DataFrame:
     keys = [name for name in ("axis", "template", "descriptor") if name in frame.columns]
     require_keys(frame, keys, "offensiveness")
     checked = frame.with_columns(pl.col("score").cast(pl.Float64).fill_nan(None))

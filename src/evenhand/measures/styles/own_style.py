@@ -90,12 +90,12 @@ class OwnStyle:
         spreads = [crossed_spread(family) for family in self._families()]
         rows = []
         for place, (family, spread) in enumerate(zip(self._families(), spreads, strict=True)):
-            row = _here(family)
+            row = _variance_in_these_templates(family)
             if self.obstacle:
                 rows.append(row | {"obstacle": self.obstacle})
             else:
                 largest = _largest(self.prompts.shape[0], len(family))
-                rows.append(row | _tested(spread, level / (tests if place else 1), largest))
+                rows.append(row | _test_spread(spread, level / (tests if place else 1), largest))
         for start in (1, 2):  # the partial and the summed scores of an axis are two families of tests
             p = [row["p"] for row in rows[start::2] if "p" in row]
             for row in rows[start::2]:
@@ -138,7 +138,7 @@ def _largest(descriptors: int, outcomes: int) -> float:
     return 1.0 if outcomes > 1 else half * (descriptors - half) / (descriptors * (descriptors - 1))
 
 
-def _tested(spread: CrossedSpread, level: float, largest: float) -> dict[str, object]:
+def _test_spread(spread: CrossedSpread, level: float, largest: float) -> dict[str, object]:
     reach = spread.detectable(level)
     if spread.spread <= 0:
         return {
@@ -159,7 +159,7 @@ def _tested(spread: CrossedSpread, level: float, largest: float) -> dict[str, ob
     }
 
 
-def _here(family: list[CrossedOutcome]) -> dict[str, object]:
+def _variance_in_these_templates(family: list[CrossedOutcome]) -> dict[str, object]:
     """Return the mean over these templates of the variance between descriptors, without the noise of prompts."""
     by_template = np.sum([outcome.within for outcome in family], axis=0)
     estimate = float(by_template.mean())

@@ -67,7 +67,7 @@ def distinct_grams(codes: Codes, texts: Codes, clusters: Codes, budget: int, lev
     cells = np.unique(text * kinds + gram)  # each n-gram once per text
     holders = np.bincount(cells % kinds, minlength=kinds)  # number of texts that contain each n-gram
     drawn = budget * number / total
-    estimate = float(_seen(holders, number, drawn).sum()) / budget
+    estimate = float(_chance_seen(holders, number, drawn).sum()) / budget
     lengths = np.bincount(cluster_of[text]).astype(np.float64)
     sizes = np.bincount(cluster_of)
     if len(sizes) < 2:
@@ -97,20 +97,21 @@ def _leaving_one_out(
         # leaving out a cluster changes the mean length, and so the number of texts for the budget
         drawn = np.minimum(budget * left / np.maximum(total - lengths[of_size], 1.0), left)
         middle = float(drawn.mean())
-        whole = float(copies @ _seen(common, left, middle))
+        whole = float(copies @ _chance_seen(common, left, middle))
         slope = float(
-            copies @ (_seen(common, left, int(middle) + 1.0) - _seen(common, left, float(int(middle))))
+            copies
+            @ (_chance_seen(common, left, int(middle) + 1.0) - _chance_seen(common, left, float(int(middle))))
         )
         mine = of_size[owner]
-        rarer = _seen(holders[gram[mine]] - held[mine], left, middle)
+        rarer = _chance_seen(holders[gram[mine]] - held[mine], left, middle)
         change = np.bincount(
-            owner[mine], weights=rarer - _seen(holders[gram[mine]], left, middle), minlength=len(sizes)
+            owner[mine], weights=rarer - _chance_seen(holders[gram[mine]], left, middle), minlength=len(sizes)
         )
         estimates[of_size] = (whole + change[of_size] + slope * (drawn - middle)) / budget
     return estimates
 
 
-def _seen(holders: Codes, number: int, drawn: float) -> Floats:
+def _chance_seen(holders: Codes, number: int, drawn: float) -> Floats:
     """Return the probability that `drawn` of `number` texts contain an n-gram that `holders` of them contain.
 
     It is interpolated linearly between whole numbers of texts.

@@ -103,8 +103,8 @@ def response_scores(
     >>> dict(response_scores(frame).select("measure", pl.col("estimate").round(3)).rows())["bleu_1"]
     0.6
     """
-    scored = _Scored.of(frame, cluster, clean, as_published)
-    names, limits = _all(scored, scored, seed, paired=False)
+    scored = _Texts.of(frame, cluster, clean, as_published)
+    names, limits = _all_scores(scored, scored, seed, paired=False)
     highest = [1.0 if name.startswith(("bleu", "dist", "meteor")) else np.inf for name in names]
     low, high = np.maximum(limits.low, 0.0), np.minimum(limits.high, highest)
     return _table(names, {"estimate": limits.estimate, "low": low, "high": high}, scored, SCORES)
@@ -176,11 +176,11 @@ def response_score_changes(
     joined = before.join(other, on="key", how="left", maintain_order="left")
     failed = pl.any_horizontal(pl.col("reply", "_other").is_null())
     sides = [
-        _Scored.of(joined.with_columns(reply=pl.when(~failed).then(name)), cluster, clean, as_published)
+        _Texts.of(joined.with_columns(reply=pl.when(~failed).then(name)), cluster, clean, as_published)
         for name in ("reply", "_other")
     ]
-    names, limits = _all(sides[0], sides[1], seed, paired=True)
-    _, levels = _all(sides[0], sides[0], seed, paired=False)
+    names, limits = _all_scores(sides[0], sides[1], seed, paired=True)
+    _, levels = _all_scores(sides[0], sides[0], seed, paired=False)
     error = limits.standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(np.maximum(limits.clusters - 1, 1), -np.abs(limits.estimate / error))
@@ -188,7 +188,7 @@ def response_score_changes(
         sides[0].sums,
         sides[1].sums,
         sides[0].clusters,
-        lambda sums: _summed(sums, sides[0].with_meteor),
+        lambda sums: _sum_scores(sums, sides[0].with_meteor),
         draws=EXCHANGES,
         seed=seed,
     )
@@ -247,7 +247,7 @@ def published_references(references: Sequence[str], human: int | None = HUMAN) -
 
 
 @dataclass(frozen=True)
-class _Scored:
+class _Texts:
     """Replies that were given, as sums and as n-grams."""
 
     sums: Floats
@@ -262,7 +262,7 @@ class _Scored:
         return int(self.sums.shape[1]) > _WIDTH
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, cluster: str | None, clean: bool, as_published: bool) -> "_Scored":
+    def of(cls, frame: pl.DataFrame, cluster: str | None, clean: bool, as_published: bool) -> "_Texts":
         require_keys(frame, ["key"], "response_scores")
         require_texts(frame, ["reply"], "response_scores", null=True)
         require_columns(frame, ["references"], "response_scores", of_any_kind=True)
@@ -312,20 +312,20 @@ def _mteval(text: str) -> list[str]:
     return mteval_tokens(text.replace("&", " ").replace("<", " "))  # as DSTC7 does to keep its XML valid
 
 
-def _all(one: _Scored, other: _Scored, seed: int, *, paired: bool) -> tuple[list[str], Intervals]:
+def _all_scores(one: _Texts, other: _Texts, seed: int, *, paired: bool) -> tuple[list[str], Intervals]:
     """Return all measures of one set of replies or, if paired, the differences of the other from it."""
     width = one.sums.shape[1]
     parts = np.concatenate([one.sums, other.sums], axis=1) if paired else one.sums
 
     def statistic(sums: Floats) -> Floats:
-        first = _summed(sums[..., :width], one.with_meteor)
-        return _summed(sums[..., width:], one.with_meteor) - first if paired else first
+        first = _sum_scores(sums[..., :width], one.with_meteor)
+        return _sum_scores(sums[..., width:], one.with_meteor) - first if paired else first
 
     names = [*SUMMED, *(["meteor"] if one.with_meteor else []), *COUNTED]
     summed = sums_bootstrap(parts, one.clusters, statistic, seed=seed)
-    value, without = _counted(one)
+    value, without = _count_scores(one)
     if paired:
-        other_value, other_without = _counted(other)
+        other_value, other_without = _count_scores(other)
         value, without = other_value - value, other_without - without
     counted = jackknife(value, without)
     both = [
@@ -335,7 +335,7 @@ def _all(one: _Scored, other: _Scored, seed: int, *, paired: bool) -> tuple[list
     return names, Intervals(*both)
 
 
-def _summed(sums: Floats, with_meteor: bool) -> Floats:
+def _sum_scores(sums: Floats, with_meteor: bool) -> Floats:
     matched, information, total = (sums[..., 4 * k : 4 * k + 4] for k in range(3))
     with np.errstate(divide="ignore", invalid="ignore"):
         means = sums[..., 14:15] / sums[..., 15:16], sums[..., 16:17] / sums[..., 15:16]
@@ -343,7 +343,7 @@ def _summed(sums: Floats, with_meteor: bool) -> Floats:
     return np.concatenate([*scores, means[1]] if with_meteor else scores, axis=-1)
 
 
-def _counted(scored: _Scored) -> tuple[Floats, Floats]:
+def _count_scores(scored: _Texts) -> tuple[Floats, Floats]:
     """Return entropies and shares of distinct n-grams (6,), and the same without each cluster (clusters, 6)."""
     groups = int(scored.clusters.max()) + 1 if len(scored.clusters) else 0
     columns = []
@@ -389,7 +389,7 @@ def _nlogn(count: Codes) -> Floats:
 
 
 def _table(
-    names: Sequence[str], columns: dict[str, Floats], scored: _Scored, schema: dict[str, type[pl.DataType]]
+    names: Sequence[str], columns: dict[str, Floats], scored: _Texts, schema: dict[str, type[pl.DataType]]
 ) -> pl.DataFrame:
     sizes = {"n": len(scored.clusters), "n_missing": scored.missing}
     frame = pl.DataFrame({"measure": list(names), **columns})
