@@ -184,7 +184,7 @@ def test_a_run_whose_manifest_is_damaged(evenhand, own, tmp_path):
 
 def test_a_limit_too_small_to_compare_anything(evenhand):
     ended = evenhand("audit", "puppet/random", "--limit", 1, "-o", "run")
-    ended.refused(2, "`--limit 1` is too small: two descriptors", "Use --limit")
+    ended.refused(2, "`--limit 1` is too small. The smallest comparison (two descriptors", "Use --limit")
 
 
 def test_a_working_folder_that_is_gone_is_said_so(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from evenhand.cli.app import app
-from evenhand.cli.completion import Kind, anything, names_of
+from evenhand.cli.completion import Kind, anything, complete_names
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,11 @@ def test_bash_is_offered_names(typed, place, offered, monkeypatch, capsys):
 
 def test_names_begin_as_what_was_typed():
     for kind in Kind:
-        everything = names_of(kind)("")
+        everything = complete_names(kind)("")
         assert everything and all(line for _, line in everything)
         letter = everything[0][0][0]
-        assert {name for name, _ in names_of(kind)(letter)} == {n for n, _ in everything if n[0] == letter}
-    assert names_of(Kind.BENCHMARKS)("no such") == []
+        assert {name for name, _ in complete_names(kind)(letter)} == {
+            n for n, _ in everything if n[0] == letter
+        }
+    assert complete_names(Kind.BENCHMARKS)("no such") == []
     assert len(dict(anything("stereo"))) == len(anything("stereo"))

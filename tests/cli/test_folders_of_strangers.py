@@ -13,7 +13,7 @@ from evenhand.schema import ResumeRefused, UsageError
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.result import audit, resume
 from evenhand.studies.before_after.result import before_after
-from evenhand.study.trust import GOOGLE, SERVICES, Asked, asked_by, check_addresses
+from evenhand.study.trust import GOOGLE, SERVICES, Server, check_addresses, find_server
 from tests.helpers.loopback_server import LoopbackServer
 
 SECRET, VARIABLE = "wJalrXUtnFEMI-secret", "AWS_SECRET_ACCESS_KEY"
@@ -413,36 +413,36 @@ def test_honest_runs_with_and_without_remote_code_go_on(
         ("toxigen?model=org/other", {}, None),
         ("scores:mine.csv?column=x", {}, None),
         ("perplexity:gpt2", {}, None),
-        ("http://localhost:8000/v1#m", {}, Asked("localhost:8000", "", True)),
-        ("http://[::1]:8000/v1#m", {"OPENAI_API_KEY": "k"}, Asked("[::1]:8000", "", True)),
-        ("http://localhost:8000/v1#m", {"EVENHAND_API_KEY": "k"}, Asked("localhost:8000", "EVENHAND_API_KEY", False)),
-        ("http://10.0.0.7/v1#m", {}, Asked("10.0.0.7", "", False)),
-        ("perplexity:http://10.0.0.7/v1#m", {}, Asked("10.0.0.7", "", False)),
-        ("https://localhost.evil.org/v1#m", {}, Asked("localhost.evil.org", "", False)),
-        ("https://api.openai.com/v1#m", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", True)),
-        ("https://api.openai.com:443/v1#m", {}, Asked("api.openai.com:443", "", True)),
-        ("https://api.openai.com:8443/v1#m", {}, Asked("api.openai.com:8443", "", False)),
-        ("https://api.openai.com/v1#m", {"EVENHAND_API_KEY": "k"}, Asked("api.openai.com", "EVENHAND_API_KEY", False)),
-        ("http://api.openai.com/v1#m", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", False)),
-        ("https://api.openai.com/v1#m?key=HOME", {"HOME": "h"}, Asked("api.openai.com", "HOME", False)),
-        ("perspective", {"PERSPECTIVE_API_KEY": "k"}, Asked(GOOGLE, "PERSPECTIVE_API_KEY", True)),
-        ("perspective?url=https://x.org", {"PERSPECTIVE_API_KEY": "k"}, Asked("x.org", "PERSPECTIVE_API_KEY", False)),
-        ("moderation", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", True)),
-        ("moderation?key_variable=HOME", {}, Asked("api.openai.com", "HOME", False)),
-        ("llm-judge?model=m", {"OPENAI_API_KEY": "k"}, Asked("$OPENAI_BASE_URL", "OPENAI_API_KEY", True)),
-        ("llm-judge?model=m&key_variable=HOME", {}, Asked("$OPENAI_BASE_URL", "HOME", False)),
-        ("llm-judge?model=m&url=http%3A%2F%2F127.0.0.1:9%2Fv1", {}, Asked("127.0.0.1:9", "", True)),
-        ("somebody/service?at=HTTPS%3A%2F%2Fevil.org", {}, Asked("evil.org", "", False)),
+        ("http://localhost:8000/v1#m", {}, Server("localhost:8000", "", True)),
+        ("http://[::1]:8000/v1#m", {"OPENAI_API_KEY": "k"}, Server("[::1]:8000", "", True)),
+        ("http://localhost:8000/v1#m", {"EVENHAND_API_KEY": "k"}, Server("localhost:8000", "EVENHAND_API_KEY", False)),
+        ("http://10.0.0.7/v1#m", {}, Server("10.0.0.7", "", False)),
+        ("perplexity:http://10.0.0.7/v1#m", {}, Server("10.0.0.7", "", False)),
+        ("https://localhost.evil.org/v1#m", {}, Server("localhost.evil.org", "", False)),
+        ("https://api.openai.com/v1#m", {"OPENAI_API_KEY": "k"}, Server("api.openai.com", "OPENAI_API_KEY", True)),
+        ("https://api.openai.com:443/v1#m", {}, Server("api.openai.com:443", "", True)),
+        ("https://api.openai.com:8443/v1#m", {}, Server("api.openai.com:8443", "", False)),
+        ("https://api.openai.com/v1#m", {"EVENHAND_API_KEY": "k"}, Server("api.openai.com", "EVENHAND_API_KEY", False)),
+        ("http://api.openai.com/v1#m", {"OPENAI_API_KEY": "k"}, Server("api.openai.com", "OPENAI_API_KEY", False)),
+        ("https://api.openai.com/v1#m?key=HOME", {"HOME": "h"}, Server("api.openai.com", "HOME", False)),
+        ("perspective", {"PERSPECTIVE_API_KEY": "k"}, Server(GOOGLE, "PERSPECTIVE_API_KEY", True)),
+        ("perspective?url=https://x.org", {"PERSPECTIVE_API_KEY": "k"}, Server("x.org", "PERSPECTIVE_API_KEY", False)),
+        ("moderation", {"OPENAI_API_KEY": "k"}, Server("api.openai.com", "OPENAI_API_KEY", True)),
+        ("moderation?key_variable=HOME", {}, Server("api.openai.com", "HOME", False)),
+        ("llm-judge?model=m", {"OPENAI_API_KEY": "k"}, Server("$OPENAI_BASE_URL", "OPENAI_API_KEY", True)),
+        ("llm-judge?model=m&key_variable=HOME", {}, Server("$OPENAI_BASE_URL", "HOME", False)),
+        ("llm-judge?model=m&url=http%3A%2F%2F127.0.0.1:9%2Fv1", {}, Server("127.0.0.1:9", "", True)),
+        ("somebody/service?at=HTTPS%3A%2F%2Fevil.org", {}, Server("evil.org", "", False)),
     ],
 )  # fmt: skip
-def test_who_is_asked_behind_a_name(name: str, environment: dict[str, str], asked: Asked | None) -> None:
-    assert asked_by(name, environment) == asked
+def test_who_is_asked_behind_a_name(name: str, environment: dict[str, str], asked: Server | None) -> None:
+    assert find_server(name, environment) == asked
 
 
 @pytest.mark.parametrize("host", ["api.openai.com@evil.org", "evil.org\\.api.openai.com"])
 def test_an_address_that_two_readers_may_read_differently_is_none(host: str) -> None:
     with pytest.raises(UsageError):
-        asked_by(f"https://{host}/v1#m", {"OPENAI_API_KEY": "k"})
+        find_server(f"https://{host}/v1#m", {"OPENAI_API_KEY": "k"})
 
 
 def test_every_judge_that_asks_a_service_is_known() -> None:

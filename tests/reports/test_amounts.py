@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies
 
-from evenhand.reports import places_of, smallest_effect
+from evenhand.reports import count_places, smallest_effect
 
 
 @given(strategies.floats(min_value=1e-6, max_value=1e8))
@@ -24,4 +24,4 @@ def test_a_huge_one_is_a_power_of_ten():
     ("values", "unit", "places"), [([5.24, 0.1], "% of responses", 1), ([None, 0.4], "%", 2)]
 )
 def test_shares_have_the_decimals_that_sentences_have(values, unit, places):
-    assert places_of(values, unit) == places
+    assert count_places(values, unit) == places

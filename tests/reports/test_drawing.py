@@ -13,10 +13,10 @@ from evenhand.reports.drawing import (
     Label,
     PlotArea,
     Scale,
-    apart,
+    assign_rows,
     cut,
-    rows_of,
     scale_over,
+    spread_apart,
     svg,
     tell_apart,
     text,
@@ -33,7 +33,7 @@ def area(height: int = 300) -> PlotArea:
 
 @given(st.lists(places, min_size=1, max_size=40), st.floats(1, 20))
 def test_places_are_apart_in_order_and_inside(wanted, gap):
-    put = apart(wanted, 10.0, 590.0, gap)
+    put = spread_apart(wanted, 10.0, 590.0, gap)
     assert all(10.0 <= place <= 590.0 for place in put)
     inside = (590.0 - 10.0) / max(1, len(wanted) - 1)
     ordered = sorted(put)
@@ -44,7 +44,7 @@ def test_places_are_apart_in_order_and_inside(wanted, gap):
 @given(st.lists(places, min_size=1, max_size=12))
 def test_who_has_room_stays(wanted):
     far = [10.0 + 20.0 * i for i in range(len(wanted))]
-    assert apart(far, 0.0, 600.0, 20.0) == pytest.approx(far)
+    assert spread_apart(far, 0.0, 600.0, 20.0) == pytest.approx(far)
 
 
 @settings(max_examples=25, deadline=None)
@@ -62,7 +62,7 @@ def test_no_other_places_are_nearer(wanted):
         constraints=LinearConstraint(np.diff(np.eye(n), axis=0), gap, np.inf),
         method="SLSQP",
     )
-    ours = np.sum((np.array(apart(wanted, 0.0, high, gap)) - wanted) ** 2)
+    ours = np.sum((np.array(spread_apart(wanted, 0.0, high, gap)) - wanted) ** 2)
     assert ours <= best.fun + 1e-3 * (1 + best.fun)
 
 
@@ -92,7 +92,7 @@ def test_a_label_beside_points_touches_none_of_them(left, width, name):
 @given(st.lists(st.tuples(st.floats(0, 90), st.floats(0.1, 60)), max_size=12))
 def test_spans_in_a_row_do_not_overlap(drawn):
     spans = sorted((start, start + width) for start, width in drawn)
-    rows = rows_of(spans)
+    rows = assign_rows(spans)
     for (one, i), (other, j) in combinations(zip(spans, rows, strict=True), 2):
         assert i != j or one[1] <= other[0]
     deepest = max((sum(a <= start < b for a, b in spans) for start, _ in spans), default=0)

@@ -10,7 +10,7 @@ import yaml
 import evenhand as eh
 from evenhand.reports import measurement_numbers
 from evenhand.schema import UsageError
-from evenhand.studies.model_index import command_of, model_card, model_index
+from evenhand.studies.model_index import build_command, model_card, model_index
 from evenhand.studies.pictured import picture_of
 from tests.helpers.report_factory import make_view
 
@@ -68,7 +68,7 @@ def test_the_command_gives_the_same_arguments_again():
         "model": "a b", "suite": "robbie", "benchmarks": ["bold", "regard"], "classifier": ["toxicity=vader"],
         "limit": 20, "dialogue": {"format": "chat"}, "chat": True, "axes": [],
     }  # fmt: skip
-    words = shlex.split(command_of({"manifest": {"arguments_given": given}}))
+    words = shlex.split(build_command({"manifest": {"arguments_given": given}}))
     assert words[:3] == ["evenhand", "audit", "a b"]
     pairs = list(zip(words[3::2], words[4::2], strict=True))
     assert set(pairs) == {
@@ -82,7 +82,7 @@ def test_the_command_of_a_table_names_its_columns(tmp_path):
     file.write_text("who,tone\n" + "women,cold\nmen,warm\n" * 20 + "women,warm\nmen,warm\n" * 10)
     options = {"columns": {"who": "group", "tone": "label"}, "negative": "cold"}
     content = eh.measure(file, **options).to_dict()
-    words = shlex.split(command_of(content))
+    words = shlex.split(build_command(content))
     assert words[:3] == ["evenhand", "measure", str(file)] and "--benchmark" not in words
     for flag, value in (("--column", "who=group"), ("--column", "tone=label"), ("--negative", "cold")):
         assert (flag, value) in set(pairwise(words))

@@ -13,7 +13,7 @@ from evenhand.runs.cluster import Pool, RemoteClassifier
 from evenhand.schema import ResumeRefused, Unsupported, UsageError
 from evenhand.studies.audit import AuditConfig, ClassifierShelf, audited_model, check_options_file, resume
 from evenhand.studies.before_after import before_after
-from evenhand.studies.placing import PlaceOptions, placed
+from evenhand.studies.placing import PlaceOptions, start_place
 from tests.helpers import self_chats as house
 from tests.helpers.hands import FakeHands
 from tests.helpers.talking import Talker
@@ -105,7 +105,7 @@ def test_a_run_begun_with_workers_goes_on_without_and_the_other_way_round(tmp_pa
 
 def test_services_and_scores_stay_here_and_other_classifiers_go_to_workers(pools, tmp_path, monkeypatch):
     monkeypatch.setenv("PERSPECTIVE_API_KEY", "none")
-    with placed(PlaceOptions(on="ray")) as pool:
+    with start_place(PlaceOptions(on="ray")) as pool:
         shelf = ClassifierShelf("cpu", {}, pool)
         assert isinstance(shelf.get("vader"), RemoteClassifier)
         assert not isinstance(shelf.get("perspective?store=none"), RemoteClassifier)
@@ -165,7 +165,7 @@ def test_a_file_of_options_does_not_decide_which_cluster_is_joined(tmp_path):
 
 def test_a_chain_of_objects_goes_along(pools):
     config = AuditConfig(model="puppet/random", mitigate=("prefix",), on="ray")
-    with placed(config) as pool:
+    with start_place(config) as pool:
         far = audited_model(config, chain=[Prefix("Be kind.")], pool=pool)
         near = Prefix("Be kind.")(load_puppet("random"))
         assert far.fingerprint == near.fingerprint

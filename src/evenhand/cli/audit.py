@@ -13,8 +13,8 @@ from evenhand.cli.common import (
     ReportCopy,
     Samples,
     Seed,
+    convert_flags,
     end,
-    options_of,
     progress,
     require_positive,
     show,
@@ -23,7 +23,7 @@ from evenhand.cli.common import (
     writable,
     written,
 )
-from evenhand.cli.completion import Kind, names_of
+from evenhand.cli.completion import Kind, complete_names
 
 
 def audit(
@@ -31,19 +31,19 @@ def audit(
         None,
         help="Hugging Face model name, local model folder, URL of a served model (http://HOST/v1#NAME), or a name "
         "from `evenhand list models`. To resume a run, give its folder or its S3 URL (s3://bucket/run).",
-        autocompletion=names_of(Kind.MODELS),
+        autocompletion=complete_names(Kind.MODELS),
     ),
     suite: str | None = typer.Option(
         None,
         help="Set of benchmarks to run (`evenhand list suites`). Default: quick.",
-        autocompletion=names_of(Kind.SUITES),
+        autocompletion=complete_names(Kind.SUITES),
     ),
     benchmark: list[str] = typer.Option(
         [],
         "--benchmark",
         "-b",
         help="Benchmark to run. Repeatable. Cannot be combined with --suite.",
-        autocompletion=names_of(Kind.BENCHMARKS),
+        autocompletion=complete_names(Kind.BENCHMARKS),
     ),
     limit: int | None = typer.Option(
         None,
@@ -95,14 +95,14 @@ def audit(
         "--classifier",
         help="Classifier for the responses, as ROLE=NAME (toxicity=vader). ROLE may be omitted if the benchmark "
         "has only one. Repeatable. Default: the published classifier.",
-        autocompletion=names_of(Kind.CLASSIFIERS),
+        autocompletion=complete_names(Kind.CLASSIFIERS),
     ),
     mitigate: list[str] = typer.Option(
         [],
         "--mitigate",
         help="Apply a mitigation, as NAME, NAME=VALUE or NAME?option=value (`evenhand list mitigations`). "
         "Repeatable; applied in the order given.",
-        autocompletion=names_of(Kind.MITIGATIONS),
+        autocompletion=complete_names(Kind.MITIGATIONS),
     ),
     seed: Seed = None,
     dtype: flags.Dtype = None,
@@ -174,7 +174,7 @@ def audit(
       evenhand audit runs/gpt2                                        (resume)
       evenhand audit gpt2 -b regard --fail-if "disparity > 5 points"
     """
-    given = options_of(
+    given = convert_flags(
         locals(),
         "trust_addresses",
         "classifier",
@@ -191,15 +191,15 @@ def audit(
     from evenhand.runs import RunDirectory, resumable
     from evenhand.runs.remote import is_store_address
     from evenhand.schema import UsageError
-    from evenhand.studies import placed
+    from evenhand.studies import start_place
     from evenhand.studies.audit import (
-        audit_with,
         audited_model,
         check_options_file,
         preview,
         read_config,
         render_plan,
         resume,
+        run_audit,
         with_classifiers,
     )
 
@@ -227,12 +227,12 @@ def audit(
         if plan:
             from rich.console import Console
 
-            with placed(options, options.device, progress().note) as pool:
+            with start_place(options, options.device, progress().note) as pool:
                 facts = preview(options, audited_model(options, pool=pool))
             render_plan(facts, Console())
             return
         named = stated_with_files({**given, "classifier": tuple(classifier)}, config, settings)
-        run = audit_with(
+        run = run_audit(
             options,
             output=output,
             given=named,

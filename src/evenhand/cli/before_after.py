@@ -8,7 +8,7 @@ import typer
 
 from evenhand.cli import gating
 from evenhand.cli.audit import audit
-from evenhand.cli.common import CALLED, end, options_of, progress, show, stated, stated_with_files
+from evenhand.cli.common import CALLED, convert_flags, end, progress, show, stated, stated_with_files
 
 MODEL = typer.Argument(
     None,
@@ -50,9 +50,9 @@ def before_after(**flags: Any) -> None:
     from evenhand.schema import is_file, is_folder
     from evenhand.studies.audit import NAMED_ANEW, check_options_file, read_config
     from evenhand.studies.before_after import (
-        before_after_with,
-        check_going_on,
+        check_resuming,
         resumed_study,
+        run_before_after,
         with_named_classifiers,
     )
 
@@ -61,7 +61,7 @@ def before_after(**flags: Any) -> None:
     trusted = flags.pop("trust_addresses")
     after = flags.pop("after")
     gate = {name: flags.pop(name) for name in gating.GATE}
-    given = options_of(flags, called=CALLED)
+    given = convert_flags(flags, called=CALLED)
     if after is not None:
         kind = "adapter" if is_file(Path(after) / "adapter_config.json") else "finetuned"
         given["mitigate"] = (f"{kind}={after}", *given["mitigate"])
@@ -70,7 +70,7 @@ def before_after(**flags: Any) -> None:
         kept = resumed_study(folder, {}).model_dump(exclude=set(NAMED_ANEW))
         config = with_named_classifiers(read_config(file, settings, {**kept, **stated(given)}), classifiers)
         said = read_config(None, settings, {"model": config.model, **stated(given)})
-        check_going_on(folder, config, said, classifiers=classifiers, trust_addresses=trusted)
+        check_resuming(folder, config, said, classifiers=classifiers, trust_addresses=trusted)
         output = str(folder)
     else:
         named = {**stated(given), **({} if model is None else {"model": model})}
@@ -80,7 +80,7 @@ def before_after(**flags: Any) -> None:
     named = stated_with_files({"model": model, **given, "classifier": classifiers}, file, settings)
     place = None if output is None else Path(output)
     check = gating.conditions_check("before-after", gate["fail_if"], gate["require_power"])
-    report = before_after_with(config, output=place, given=named, progress=progress(), check=check)
+    report = run_before_after(config, output=place, given=named, progress=progress(), check=check)
     with resumable(f"Resume with: evenhand before-after {report.path}"):
         show(report, report.paths)
     gating.hold(report, **gate)

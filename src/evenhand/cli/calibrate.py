@@ -59,7 +59,7 @@ def calibrate(
     """
     from evenhand.schema import UsageError
     from evenhand.studies.calibration import CalibrationOptions, calibrate_with
-    from evenhand.study import validated
+    from evenhand.study import validate_options
 
     if quick and full:
         raise UsageError("`--quick` and `--full` cannot be combined.", "Use either --quick or --full.")
@@ -70,7 +70,7 @@ def calibrate(
         "seed": seed,
         "jobs": jobs,
     }
-    options = validated(CalibrationOptions, given)
+    options = validate_options(CalibrationOptions, given)
     if output == "":
         raise UsageError(
             "`--output` must not be empty.", "Give a folder, or remove --output to create one in runs/."

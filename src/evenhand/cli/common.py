@@ -162,18 +162,20 @@ def join_lines(docstring: str) -> str:
     return "\n\n".join(text if text.startswith("\b") else text.replace("\n", " ") for text in paragraphs)
 
 
-def options_of(
+def convert_flags(
     flags: Mapping[str, Any], *others: str, called: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Return flags as options: with the options' names, lists as tuples and paths as text.
 
     flags: a command's arguments. others: arguments that are not options. called: options whose flags have other names.
 
-    >>> options_of({"axis": ["age"], "prompts": Path("a.csv"), "plan": True}, "plan", called=CALLED)
+    >>> convert_flags({"axis": ["age"], "prompts": Path("a.csv"), "plan": True}, "plan", called=CALLED)
     {'axes': ('age',), 'prompts': 'a.csv'}
     """
     names = called or {}
-    return {names.get(name, name): _plain(value) for name, value in flags.items() if name not in others}
+    return {
+        names.get(name, name): _convert_value(value) for name, value in flags.items() if name not in others
+    }
 
 
 def stated(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +185,7 @@ def stated(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def stated_with_files(options: Mapping[str, Any], config: Path | None, settings: list[str]) -> dict[str, Any]:
     """Return the options that were given by flags, in a file or by --set."""
-    named = {**options, "config": _plain(config), "set": settings}
+    named = {**options, "config": _convert_value(config), "set": settings}
     return {name: value for name, value in named.items() if value not in (None, (), [], {})}
 
 
@@ -285,5 +287,5 @@ def end(too_many: str | None, more: str = ".") -> None:
         raise typer.Exit(3)
 
 
-def _plain(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else str(value) if isinstance(value, Path) else value

@@ -17,15 +17,15 @@ class Kind(StrEnum):
     DATASETS = "datasets"
 
 
-def names_of(kind: Kind) -> Callable[[str], list[tuple[str, str]]]:
+def complete_names(kind: Kind) -> Callable[[str], list[tuple[str, str]]]:
     """Return a function that completes a word to names of one kind.
 
     Returns a function from what was typed so far to names that begin so, each with its one line of description; what
     lies before a "=" (toxicity=vad) is a role and stays.
 
-    >>> [name for name, line in names_of(Kind.BENCHMARKS)("stereo")]
+    >>> [name for name, line in complete_names(Kind.BENCHMARKS)("stereo")]
     ['stereoset']
-    >>> [name for name, line in names_of(Kind.CLASSIFIERS)("toxicity=vad")]
+    >>> [name for name, line in complete_names(Kind.CLASSIFIERS)("toxicity=vad")]
     ['toxicity=vader']
     """
 
@@ -43,7 +43,7 @@ def names_of(kind: Kind) -> Callable[[str], list[tuple[str, str]]]:
 
 def anything(incomplete: str) -> list[tuple[str, str]]:
     """Return names of every kind that `evenhand show` accepts."""
-    offered = [pair for kind in Kind for pair in names_of(kind)(incomplete)]
+    offered = [pair for kind in Kind for pair in complete_names(kind)(incomplete)]
     return list(dict(offered).items())
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.common import App, Samples, say, writable
-from evenhand.cli.pairs import build_pairs, told
+from evenhand.cli.pairs import build_pairs, print_result
 from evenhand.cli.rewriting import counterfactuals
 
 app = App(
@@ -330,7 +330,7 @@ def build(
         built = build_pairs(
             output, bias, places, annotations, perplexities, as_published=as_published, report_progress=tell
         )
-        told(built)
+        print_result(built)
         return
     if bias is not None or annotations is not None or perplexities is not None:
         raise UsageError(

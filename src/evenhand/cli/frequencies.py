@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import end, options_of, progress, show
+from evenhand.cli.common import convert_flags, end, progress, show
 from evenhand.cli.completion import lists_of_terms
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def frequencies(
       evenhand frequencies web=s3://bucket/data --terms pronouns,names --sample 1%
       evenhand frequencies runs/corpus --join runs/gpt2
     """
-    asked = options_of(
+    asked = convert_flags(
         locals(), "output", "trust_addresses", "plan", "join", "settings", "terms", "pairs", "as_published"
     )
     from evenhand.schema import UsageError
@@ -145,7 +145,7 @@ def frequencies(
         local_folder,
         resumed,
     )
-    from evenhand.study import assign, drop_missing, validated
+    from evenhand.study import assign, drop_missing, validate_options
 
     asked |= {
         "terms": _split("--terms", terms),
@@ -165,7 +165,7 @@ def frequencies(
         options.pop("sources")
         result = resumed(Path(sources[0]), options, trust_addresses=trust_addresses, progress=progress())
     else:
-        validated_options = validated(FrequencyOptions, options)
+        validated_options = validate_options(FrequencyOptions, options)
         if plan:
             _print_plan(validated_options)
             return

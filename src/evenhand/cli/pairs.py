@@ -55,7 +55,7 @@ def build_pairs(
     return build_redditbias(found, output, dumps, annotations, perplexities, how, report_progress)
 
 
-def told(built: "BuiltPairs") -> None:
+def print_result(built: "BuiltPairs") -> None:
     """Print the result of a build, and the next step."""
     for warning in built.warnings:
         say(f"Beware: {warning}", err=True)

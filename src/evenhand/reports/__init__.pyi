@@ -6,7 +6,7 @@ from . import (
 )
 from .alike import alike_groups as alike_groups, alike_names as alike_names
 from .amounts import (
-    places_of as places_of,
+    count_places as count_places,
     short_count as short_count,
     smallest_effect as smallest_effect,
 )
@@ -20,11 +20,11 @@ from .drawing import (
     Label as Label,
     PlotArea as PlotArea,
     Scale as Scale,
+    assign_rows as assign_rows,
     cut as cut,
     dot as dot,
     factor_scale as factor_scale,
     line as line,
-    rows_of as rows_of,
     scale_over as scale_over,
 )
 from .figures import (
@@ -45,8 +45,8 @@ from .page import (
 from .picture import (
     Picture as Picture,
     PictureRow as PictureRow,
+    convert_to_png as convert_to_png,
     picture_svg as picture_svg,
-    png_of as png_of,
     shown_rows as shown_rows,
     write_picture as write_picture,
 )

@@ -26,16 +26,18 @@ def smallest_effect(value: float) -> str:
     return f"{value:.1e}" if "e" in text else text
 
 
-def places_of(values: Iterable[float | None], unit: str | None) -> int:
+def count_places(values: Iterable[float | None], unit: str | None) -> int:
     """Return the number of decimals for the values of a column in a unit.
 
     Percents have one decimal, as in sentences, or two if no value reaches 1%.
 
     Examples
     --------
-    >>> places_of([3.18, 1.92, 5.24], "% of responses"), places_of([0.0167, 0.2], "%"), places_of([0.835], "nats")
-    (1, 2, 3)
-    >>> places_of([0.00003], "percentage points")
+    >>> count_places([3.18, 1.92, 5.24], "% of responses"), count_places([0.0167, 0.2], "%")
+    (1, 2)
+    >>> count_places([0.835], "nats")
+    3
+    >>> count_places([0.00003], "percentage points")
     3
     """
     numbers = [value for value in values if value is not None and known(value)]

@@ -183,10 +183,10 @@ class PlotArea:
         return label if label.span[1] <= 100 else replace(label, x=left - 2, anchor="end")
 
     def keep_apart(self, labels: Sequence["Label"]) -> list["Label"]:
-        """Return labels next to the grid, moved up or down until they do not overlap; see `apart`."""
+        """Return labels next to the grid, moved up or down until they do not overlap; see `spread_apart`."""
         moved = list(labels)
         for mine in _overlapping([label.span for label in labels]):
-            places = apart([labels[i].y for i in mine], LABEL_HEIGHT - 4, self.floor + 4)
+            places = spread_apart([labels[i].y for i in mine], LABEL_HEIGHT - 4, self.floor + 4)
             for i, place in zip(mine, places, strict=True):
                 moved[i] = replace(labels[i], y=place)
         return moved
@@ -282,14 +282,14 @@ def _overlapping(spans: Sequence[tuple[float, float]]) -> list[list[int]]:
     return groups
 
 
-def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_HEIGHT) -> list[float]:
+def spread_apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_HEIGHT) -> list[float]:
     """Return positions at least `gap` apart between `low` and `high`, as near as possible to the wanted ones.
 
     wanted: positions in pixels. The order is kept. If there is no room for the gaps, the distances are equal. The
     result minimises the sum of squared moves. It is computed as a monotone regression (Barlow and others 1972,
     Statistical inference under order restrictions).
 
-    >>> apart([50, 50, 90], 0, 100, gap=20), apart([50, 50, 90], 0, 20, gap=20)
+    >>> spread_apart([50, 50, 90], 0, 100, gap=20), spread_apart([50, 50, 90], 0, 20, gap=20)
     ([40.0, 60.0, 90.0], [0.0, 10.0, 20.0])
     """
     if not wanted:
@@ -304,14 +304,14 @@ def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_H
     return [min(places[i], high) for i in range(len(wanted))]
 
 
-def rows_of(spans: Sequence[tuple[float, float]]) -> list[int]:
+def assign_rows(spans: Sequence[tuple[float, float]]) -> list[int]:
     """Return the number of a row for each span, so that spans in one row do not overlap.
 
     Each span gets the first row in which it overlaps no earlier span.
 
     Examples
     --------
-    >>> rows_of([(0, 30), (20, 50), (40, 70)])
+    >>> assign_rows([(0, 30), (20, 50), (40, 70)])
     [0, 1, 0]
     """
     ends: list[float] = []

@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup
 
 from evenhand.reports import wording
-from evenhand.reports.amounts import places_of, smallest_effect
+from evenhand.reports.amounts import count_places, smallest_effect
 from evenhand.reports.charts import axis_svg, diverging_class, histogram_svg, interval_svg
 from evenhand.reports.drawing import Scale, factor_scale, scale_over
 from evenhand.reports.view import BenchmarkView, ReportView
@@ -187,7 +187,7 @@ def measure_forest(
     numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
     edges = [band[c] for band in bands.values() for c in ("null_low", "null_high")]
     scale = scale_over([*numbers, *edges], include=[row["null"] for row in rows if known(row["null"])])
-    places = places_of(numbers, rows[0]["unit"])
+    places = count_places(numbers, rows[0]["unit"])
     rows.sort(key=lambda row: row["axis"] is None)  # the overall row is the last one
     return Forest(
         rows=tuple(

@@ -28,7 +28,7 @@ def rendered(template: Path, **values: Any) -> str:
     import jinja2
 
     environment = jinja2.Environment(
-        finalize=_shown,
+        finalize=_clean_value,
         loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -57,7 +57,7 @@ def rendered(template: Path, **values: Any) -> str:
     )
 
 
-def _shown(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     """Return a value as it is put into a page: texts have no control characters, which external names may contain."""
     if not isinstance(value, str):
         return value

@@ -181,13 +181,13 @@ def write_picture(picture: Picture, path: Path | str) -> Path:
     if ending == ".svg":
         return write_text(path, picture_svg(picture))
     if ending == ".png":
-        return write_bytes(path, png_of(picture_svg(picture)))
+        return write_bytes(path, convert_to_png(picture_svg(picture)))
     raise UsageError(
         f"{path.name!r}: unsupported file type. A picture is a .svg or .png file.", "For example: slide.png"
     )
 
 
-def png_of(svg: str) -> bytes:
+def convert_to_png(svg: str) -> bytes:
     """Return an SVG document as PNG.
 
     Texts use the fonts of this machine. If it has none, write SVG instead. Raises UsageError if resvg-py is

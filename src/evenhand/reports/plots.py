@@ -12,11 +12,11 @@ from evenhand.reports.drawing import (
     Label,
     PlotArea,
     Scale,
+    assign_rows,
     cut,
     dot,
     factor_scale,
     line,
-    rows_of,
     scale_over,
     tell_apart,
     tick_text,
@@ -144,7 +144,7 @@ def slope_svg(
     across = Scale(along[0], along[-1], ())
     stands = [LEFT + (RIGHT - LEFT) * across.part(one) for one in along]
     models = [_model_name(name, x) for name, x in zip(tell_apart(names), stands, strict=True)]
-    rows = rows_of([model.span for model in models])
+    rows = assign_rows([model.span for model in models])
     bottom = 34 + 14 * max(rows)
     area = PlotArea(
         across,
@@ -213,7 +213,7 @@ def size_svg(points: Sequence[SizedRate], *, described: str, unit: str = "") -> 
         (round(x, 2), short_count(p.parameters)) for (x, _), p in zip(places, known, strict=True)
     )
     names = [Label(words, x, 0) for x, words in ticks]
-    first = [name for name, row in zip(names, rows_of([n.span for n in names]), strict=True) if row == 0]
+    first = [name for name, row in zip(names, assign_rows([n.span for n in names]), strict=True) if row == 0]
     parts += [label.svg for label in labels] + [area.under(name.x, name.words) for name in first]
     parts.append(area.under((area.left + area.right) / 2, "parameters, logarithmic", 1))
     return area.drawn(parts, described=described)

@@ -129,7 +129,7 @@ def _bands(table: Table, width: int) -> list[Table]:
         if len(bands[-1]) > 1 and taken + need > width:
             bands.append([0])
         bands[-1].append(i)
-    return [_cut(table, band, needs, width) for band in bands]
+    return [_select_columns(table, band, needs, width) for band in bands]
 
 
 def _need(column: Column) -> int:
@@ -140,7 +140,7 @@ def _need(column: Column) -> int:
     return min(LONGEST_WORD, max(map(cell_len, words), default=0))
 
 
-def _cut(table: Table, columns: Sequence[int], needs: Sequence[int], width: int) -> Table:
+def _select_columns(table: Table, columns: Sequence[int], needs: Sequence[int], width: int) -> Table:
     """Return some columns of a table, as wide as their texts if possible, and otherwise at least as
     wide as required.
     """

@@ -109,7 +109,7 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
     folded: dict[str, list[AxisVerdict]] = {BIASED: [], NOT_DETECTED: [], NOT_MEASURABLE: []}
     pairs: list[AxisVerdict] = []
     for axis, mine in order.items():
-        verdict = _folded(mine)
+        verdict = _join_verdicts(mine)
         deciding = [row for row in mine if row["verdict"] == verdict]
         measure = deciding[0]["measure"]
         numbers = next((row for row in judged.get(measure, []) if row["axis"] == axis), {})
@@ -124,7 +124,7 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
             )
         )
     biased, clear, blank = (tuple(found) for found in folded.values())
-    together = _folded(whole) if whole else None
+    together = _join_verdicts(whole) if whole else None
     return VerdictSummary(
         benchmark, biased, clear, blank, together, tuple(pairs), _without_side(biased, judged)
     )
@@ -139,7 +139,7 @@ def _without_side(biased: Sequence[AxisVerdict], judged: Mapping[str, Sequence[M
     return sentences.no_group_worse(tested=tested)
 
 
-def _folded(rows: Sequence[Mapping[str, Any]]) -> str:
+def _join_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the verdict of an axis from its headlines, of which the first has the most informative measure."""
     verdicts = [str(row["verdict"]) for row in rows]
     return BIASED if BIASED in verdicts else verdicts[0]

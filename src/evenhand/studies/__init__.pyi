@@ -12,7 +12,7 @@ from .pictured import (
     picture_of as picture_of,
 )
 from .placing import (
-    placed as placed,
+    start_place as start_place,
 )
 from .plain_page import (
     PlainTable as PlainTable,

@@ -13,12 +13,12 @@ from evenhand.schema import EvenhandError, as_json
 LONGEST_SLUG, LONGEST_NAME = 32, 120
 
 
-def chain_of(model: LanguageModel) -> list[Mitigation]:
+def list_mitigations(model: LanguageModel) -> list[Mitigation]:
     """Return the mitigations of a model, in the order of application.
 
     >>> from evenhand.mitigations import Prefix
     >>> from evenhand.models.puppets import load_puppet
-    >>> [link.text for link in chain_of(Prefix("Second.")(Prefix("First.")(load_puppet("random"))))]
+    >>> [link.text for link in list_mitigations(Prefix("Second.")(Prefix("First.")(load_puppet("random"))))]
     ['First.', 'Second.']
     """
     chain: list[Mitigation] = []
@@ -38,11 +38,11 @@ def check_answers(model: LanguageModel, answer: Answer) -> None:
         model.check_answers(answer)
 
 
-def words_of(mitigation: Mitigation) -> str:
+def describe_mitigation(mitigation: Mitigation) -> str:
     """Return the value of `--mitigate` that creates this mitigation, or its name if there is none.
 
     >>> from evenhand.mitigations import Prefix
-    >>> words_of(Prefix("Be kind.")), words_of(Prefix("Be kind.", delimiter=" "))
+    >>> describe_mitigation(Prefix("Be kind.")), describe_mitigation(Prefix("Be kind.", delimiter=" "))
     ('prefix=Be kind.', 'prefix')
     """
     texts = [value for value in mitigation.parameters().values() if isinstance(value, str)]
@@ -65,7 +65,7 @@ def named_chain(
     the errors of creating a mitigation.
     """
     chain = as_chain(chain)
-    words = tuple(link if isinstance(link, str) else words_of(link) for link in chain)
+    words = tuple(link if isinstance(link, str) else describe_mitigation(link) for link in chain)
     return words, tuple(load_mitigation(link) if isinstance(link, str) else link for link in chain)
 
 
@@ -74,10 +74,10 @@ def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord
     """Return the manifest's description of each mitigation of a model.
 
     `words` are the user's values of `--mitigate`. If their number differs from that of the mitigations, values from
-    `words_of` are used.
+    `describe_mitigation` are used.
     """
-    chain = chain_of(model)
-    named = words if len(words) == len(chain) else [words_of(link) for link in chain]
+    chain = list_mitigations(model)
+    named = words if len(words) == len(chain) else [describe_mitigation(link) for link in chain]
     return [
         MitigationRecord(
             name=link.name, words=given, parameters=as_json(link.parameters()), card=link.card.to_dict()

@@ -102,10 +102,10 @@ def model_index(content: Content) -> dict[str, Any]:
     return {"model-index": [{"name": wording.visible(str(content["title"])), "results": results}]}
 
 
-def command_of(content: Content) -> str:
+def build_command(content: Content) -> str:
     """Return the command that repeats a result; empty if the result does not record it.
 
-    >>> command_of({"manifest": {"arguments_given": {"model": "my model", "benchmarks": ["regard"], "samples": 5}}})
+    >>> build_command({"manifest": {"arguments_given": {"model": "my model", "benchmarks": ["regard"], "samples": 5}}})
     "evenhand audit 'my model' --benchmark regard --samples 5"
     """
     manifest = content.get("manifest") or {}
@@ -192,16 +192,16 @@ def _lines(content: Content) -> Iterator[str]:
     cards = {one["name"]: one.get("card") or {} for one in content["benchmarks"]}
     numbers = _numbers(content)
     for benchmark in dict.fromkeys([*cards, *numbers]):
-        yield from ("", f"### {_plain(benchmark)}", "")
+        yield from ("", f"### {_escape_markdown(benchmark)}", "")
         if summary := cards.get(benchmark, {}).get("summary"):
-            yield from (_plain(summary), "")
+            yield from (_escape_markdown(summary), "")
         told = [line for line in content["headlines"] if line["benchmark"] == benchmark]
         order = (BIASED, NOT_DETECTED, NOT_MEASURABLE)
         for line in sorted(told, key=lambda line: order.index(line["verdict"])):
-            yield f"- {SYMBOLS[line['verdict']]} {_plain(line['sentence'])}"
+            yield f"- {SYMBOLS[line['verdict']]} {_escape_markdown(line['sentence'])}"
         yield from _table(numbers.get(benchmark, []))
     yield from _unseen(content, cards)
-    if command := command_of(content):
+    if command := build_command(content):
         yield from (
             "",
             "### How to repeat this result",
@@ -216,7 +216,7 @@ def _lines(content: Content) -> Iterator[str]:
     cited = dict.fromkeys(card["citation"] for card in cards.values() if card.get("citation"))
     if cited:
         yield from ("", "### How to cite", "")
-        yield from (f"- {_plain(citation)}" for citation in cited)
+        yield from (f"- {_escape_markdown(citation)}" for citation in cited)
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -238,7 +238,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"{number(smallest)} {effect or ''}".strip() if known(smallest) else "–",
             row["verdict"] or "no verdict",
         ]
-        yield f"| {' | '.join(map(_plain, cells))} |"
+        yield f"| {' | '.join(map(_escape_markdown, cells))} |"
 
 
 def _unseen(content: Content, cards: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
@@ -251,13 +251,13 @@ def _unseen(content: Content, cards: Mapping[str, Mapping[str, str]]) -> Iterato
         if one.get("n_errors"):
             share = wording.share(one["n_errors"], one["n_prompts"])
             lost = f"{one['n_errors']:,} of {one['n_prompts']:,} responses have no result ({share})"
-            yield f"- {_plain(one['name'])}: {lost}."
+            yield f"- {_escape_markdown(one['name'])}: {lost}."
     for benchmark, card in cards.items():
         if card.get("critique"):
-            yield f"- {_plain(benchmark)}: {_plain(card['critique'])}"
+            yield f"- {_escape_markdown(benchmark)}: {_escape_markdown(card['critique'])}"
 
 
-def _plain(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Return a text as one line of Markdown that shows it literally."""
     line = " ".join(wording.visible(str(text)).split())
     return "".join(f"\\{c}" if c in SPECIAL else "&amp;" if c == "&" else c for c in line)

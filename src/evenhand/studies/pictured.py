@@ -81,7 +81,7 @@ def picture_of(content: Content, benchmark: str | None = None) -> Picture:
     change = "changes" in content
     combined = None if change else _combinations(content, name, told)
     mine = _rows_of_outcome(mine, told) if change else mine
-    drawn, measure = _drawn(mine, content.get("measurements", ()))
+    drawn, measure = _select_rows(mine, content.get("measurements", ()))
     is_rate = change and _are_rates(mine)
     unit = next(
         (row.get("unit") for row in content.get("measurements", mine) if row["measure"] == measure), None
@@ -205,7 +205,7 @@ def _benchmark(rows: Sequence[Row], wanted: str | None) -> str:
     return str(wanted or (found or names)[0])
 
 
-def _drawn(rows: Sequence[Row], measurements: Sequence[Row]) -> tuple[list[Row], str]:
+def _select_rows(rows: Sequence[Row], measurements: Sequence[Row]) -> tuple[list[Row], str]:
     """Return the rows that are drawn, and their measure.
 
     Detected rows come first, then rows by decreasing distance from the null. If the test has a margin, the null is the

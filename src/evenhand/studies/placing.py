@@ -39,7 +39,7 @@ class PlaceOptions(Options):
 
 
 @contextmanager
-def placed(
+def start_place(
     place: PlaceOptions, device: str = "auto", note: Callable[[str], None] | None = None
 ) -> Iterator[Pool | None]:
     """Context manager that starts the workers that the options request, and stops them at the end.
@@ -95,7 +95,9 @@ def far_named_model(
     # Only options of this class are sent: the other options of an audit do not affect how its model is loaded.
     how = ModelOptions.model_validate(options.model_dump(include=set(ModelOptions.model_fields)))
     recipe = Recipe(partial(load_named_model, how))
-    return load_remote_model(pool, Recipe(partial(_behind, tuple(chain)), recipe) if chain else recipe)
+    return load_remote_model(
+        pool, Recipe(partial(_apply_mitigations, tuple(chain)), recipe) if chain else recipe
+    )
 
 
 def refuse_objects(place: PlaceOptions, model: LanguageModel | None) -> None:
@@ -116,10 +118,10 @@ def here_only(place: PlaceOptions, verb: str, instead: str) -> None:
         raise UsageError(f"`--on {place.on}` cannot be used with {verb}, which runs in one process.", instead)
 
 
-def pool_of(model: LanguageModel) -> Pool | None:
+def find_pool(model: LanguageModel) -> Pool | None:
     """Return the workers in which a model is loaded; None if it is in the memory of this process."""
     return model.pool if isinstance(model, RemoteModel) else None
 
 
-def _behind(chain: Sequence[str | Mitigation], model: LanguageModel) -> LanguageModel:
+def _apply_mitigations(chain: Sequence[str | Mitigation], model: LanguageModel) -> LanguageModel:
     return mitigated(model, chain)

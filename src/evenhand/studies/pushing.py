@@ -177,7 +177,7 @@ def _files(folder: Path, answers: bool) -> tuple[list[str], list[str]]:
     sent: list[str] = []
     kept: list[str] = []
     links: list[str] = []
-    for path in _walked(folder):
+    for path in _walk_files(folder):
         parts = path.relative_to(folder).parts
         name = "/".join(parts)
         hidden = any(part.startswith(".") for part in parts)
@@ -226,16 +226,16 @@ def _has_key(content: Any) -> bool:
     return isinstance(content, list) and any(map(_has_key, content))
 
 
-def _walked(folder: Path) -> Iterator[Path]:
+def _walk_files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
-            yield from _walked(path)
+            yield from _walk_files(path)
         else:
             yield path
 
 
 def _to_hub(folder: Path, place: str, files: list[str], public: bool) -> Pushed:
-    hub = _imported("huggingface_hub", "hf")
+    hub = _import_package("huggingface_hub", "hf")
     owner, _, rest = place.removeprefix("datasets/").partition("/")
     name, _, inside = rest.partition("/")
     if not name:
@@ -257,7 +257,7 @@ def _to_hub(folder: Path, place: str, files: list[str], public: bool) -> Pushed:
             made.repo_id, operations, commit_message=f"Add {folder.name}", repo_type="dataset"
         )
     except Exception as error:  # the client of the hub lets classes of its transport through
-        raise _refused(
+        raise _upload_error(
             "The Hugging Face Hub", error, "Log in (`hf auth login`) or set HF_TOKEN, then push again."
         ) from error
     return Pushed(
@@ -267,7 +267,7 @@ def _to_hub(folder: Path, place: str, files: list[str], public: bool) -> Pushed:
 
 def _to_tracker(kind: str, folder: Path, project: str, files: list[str]) -> Pushed:
     scalars = folder_scalars(folder)
-    tracker = _imported(kind, kind)
+    tracker = _import_package(kind, kind)
     team, _, name = project.rpartition("/")
     page = next((file for file in files if file.endswith(".html") and "/" not in file), None)
     try:
@@ -279,13 +279,15 @@ def _to_tracker(kind: str, folder: Path, project: str, files: list[str]) -> Push
         tracker.log(logged)
         tracker.finish()
     except Exception as error:  # each tracker has different classes
-        raise _refused(kind, error, f"Set up {kind} as its message describes, then push again.") from error
+        raise _upload_error(
+            kind, error, f"Set up {kind} as its message describes, then push again."
+        ) from error
     address = getattr(run, "url", None)
     sent = (page,) if kind == WANDB and page is not None else ()
     return Pushed(str(address or ""), sent, len(scalars))
 
 
-def _imported(package: str, extra: str) -> ModuleType:
+def _import_package(package: str, extra: str) -> ModuleType:
     try:
         return import_module(package)
     except ImportError as error:
@@ -295,6 +297,6 @@ def _imported(package: str, extra: str) -> ModuleType:
         ) from error
 
 
-def _refused(who: str, error: Exception, hint: str) -> EvenhandError:
+def _upload_error(who: str, error: Exception, hint: str) -> EvenhandError:
     told = " ".join(str(error).split())
     return ServiceUnavailable(f"{who} rejected the upload: {told or type(error).__name__}", hint)

@@ -22,7 +22,7 @@ from .options import (
     name_options as name_options,
     problems as problems,
     unknown_value as unknown_value,
-    validated as validated,
+    validate_options as validate_options,
 )
 from .ranges import (
     require_range as require_range,
@@ -45,10 +45,10 @@ from .trust import (
     MODEL_ROLE as MODEL_ROLE,
     check_addresses as check_addresses,
     check_code as check_code,
-    files_of as files_of,
+    find_files as find_files,
 )
 from .values import (
     drop_missing as drop_missing,
+    get_name as get_name,
     loaded_or_none as loaded_or_none,
-    name_of as name_of,
 )

@@ -171,7 +171,9 @@ LONGEST_SHOWN = 80
 """Maximum number of characters of an invalid value that an error message shows."""
 
 
-def validated(kind: type[Kind], values: Mapping[str, Any], sources: Mapping[str, str] | None = None) -> Kind:
+def validate_options(
+    kind: type[Kind], values: Mapping[str, Any], sources: Mapping[str, str] | None = None
+) -> Kind:
     """Create options from values, and report every invalid value.
 
     Parameters
@@ -197,7 +199,7 @@ def validated(kind: type[Kind], values: Mapping[str, Any], sources: Mapping[str,
     --------
     >>> class Few(Options):
     ...     limit: int = 1
-    >>> validated(Few, {"limit": "some"})
+    >>> validate_options(Few, {"limit": "some"})
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: Invalid options: limit (--limit): expected a whole number, got 'some'.
     """
@@ -269,7 +271,7 @@ def _problem(error: "ErrorDetails", known: Sequence[str], sources: Mapping[str, 
     if error["type"] == "extra_forbidden" and len(place) == 1:
         return f"{shown}: there is no such option{did_you_mean(str(place[0]), known, '. ')}"
     flag = FLAGS.get(name)
-    told = f"{shown}{f' ({flag})' if flag else ''}: {_expected(error)}"
+    told = f"{shown}{f' ({flag})' if flag else ''}: {_describe_problem(error)}"
     if isinstance(given, Mapping) and len(place) == 1 and error["type"] not in OF_ITS_OWN:
         inner = next((key for key in map(str, given) if key in known), None)
         return f"{told}; {name} has no parts{f'. Did you mean {inner!r}?' if inner else ''}"
@@ -281,7 +283,7 @@ def _shown_number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else repr(value)
 
 
-def _expected(error: "ErrorDetails") -> str:
+def _describe_problem(error: "ErrorDetails") -> str:
     """Return what was expected and what was given, in words; the validator's own sentence if it has one."""
     kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":  # for a missing field, the error's input is the whole mapping

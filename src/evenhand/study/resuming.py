@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from evenhand.schema import VERSION, UsageError
 from evenhand.study.fields import select_fields
-from evenhand.study.options import Options, name_options, validated
+from evenhand.study.options import Options, name_options, validate_options
 from evenhand.study.record import Compared, StudyRecord
 from evenhand.study.values import drop_missing
 
@@ -39,7 +39,7 @@ class StudyOptions(Options):
 
         folder: folder of the study, which may not exist yet.
         """
-        return validated(cls, cls.prepare(given))
+        return validate_options(cls, cls.prepare(given))
 
     @classmethod
     def has_record(cls, folder: Path) -> bool:
@@ -78,7 +78,7 @@ class StudyOptions(Options):
         where: the folder or file. given: options that the user gave now. trusted: whether the user trusts its servers
         and files.
         """
-        from evenhand.study.trust import check_addresses, check_code, files_of
+        from evenhand.study.trust import check_addresses, check_code, find_files
 
         for name in select_fields(type(self), "again"):
             check_code(where, bool(getattr(self, name)), bool(given.get(name)))
@@ -86,14 +86,14 @@ class StudyOptions(Options):
             where,
             self.servers(),
             mitigations=self.mitigations(),
-            files=files_of(self.model_dump(), list(given)),
+            files=find_files(self.model_dump(), list(given)),
             named=[word for value in self.prepare(given).values() for word in _words(value)],
             trusted=trusted,
         )
 
     def update(self, given: Mapping[str, Any], folder: Path) -> Self:
         """Return the options with given values in place of these."""
-        return validated(type(self), {**self.model_dump(), **given})
+        return validate_options(type(self), {**self.model_dump(), **given})
 
     def begin(self, folder: Path, *, renewed: bool = True, **content: Any) -> None:
         """Write the record of a new study, or check that a resumed study has the same fixed options.

@@ -13,7 +13,7 @@ def read_options_file(file: Path) -> dict[str, Any]:
     if file.exists() and not file.is_file():
         raise DataError(f"{file} is not a file.", "Give a YAML file: --config FILE")
     try:
-        content = _parsed(file.read_text(encoding="utf-8"))
+        content = _parse_yaml(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(
             f"The configuration file {file} cannot be read: {error.strerror}.",
@@ -41,7 +41,7 @@ def _invalid_yaml(file: Path, error: Exception) -> str:
     return f"{file}, line {mark.line + 1}, column {mark.column + 1}: invalid YAML: {what}."
 
 
-def _parsed(text: str) -> Any:
+def _parse_yaml(text: str) -> Any:
     """Return the value of a YAML text; raises yaml.YAMLError also if a name occurs twice."""
 
     class EachOnce(yaml.SafeLoader):
@@ -72,7 +72,7 @@ def assign(options: dict[str, Any], setting: str) -> None:
         if not isinstance(place, dict):
             raise UsageError(f"`--set {setting}`: {step} is a single value and has no part {last!r}.")
     try:
-        place[last] = _parsed(value)
+        place[last] = _parse_yaml(value)
     except yaml.YAMLError as error:
         raise UsageError(
             f"`--set {setting}`: {value!r} is not a valid YAML value: {getattr(error, 'problem', error)}.",

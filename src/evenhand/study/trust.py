@@ -40,7 +40,7 @@ TEXTS = ("prefix", "instruction")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Server:
     """The server that a model or classifier with a certain name uses.
 
     ``host`` is the host of its URL. ``variable`` is the environment variable with the key that would be sent to it (""
@@ -89,7 +89,7 @@ def check_addresses(
     mitigations
         Stored mitigations, as in `--mitigate`.
     files
-        Stored files that would be read, by option (`files_of`).
+        Stored files that would be read, by option (`find_files`).
     named
         Models and classifiers that the user gave in the present call, as NAME or ROLE=NAME.
     trusted
@@ -103,13 +103,13 @@ def check_addresses(
     for name in anew:
         _check_server(where, name)
     for name in anew:
-        if store := _store_of(name):
+        if store := _find_store(name):
             raise ResumeRefused(
                 f"Resuming {where} would open {store} as a store of responses and write to it. This path is stored "
                 f"in the {_kind(where).split()[-1]}, and you did not give it yourself.",
                 MEND,
             )
-    if all(asked_by(name) is None for name in stored):
+    if all(find_server(name) is None for name in stored):
         return
     classifiers = [
         name
@@ -135,7 +135,7 @@ def check_addresses(
         )
 
 
-def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[str, str]:
+def find_files(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[str, str]:
     """Return the files and folders in options whose text might be sent to a service, by option.
 
     Parameters
@@ -147,7 +147,7 @@ def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[st
 
     Examples
     --------
-    >>> files_of({"prompts": "a.csv", "neutral": "none", "data": {"bold": "b"}}, named=["prompts"])
+    >>> find_files({"prompts": "a.csv", "neutral": "none", "data": {"bold": "b"}}, named=["prompts"])
     {'data.bold': 'b'}
     """
     kept = {name: value for name, value in options.items() if name not in named and value}
@@ -161,7 +161,7 @@ def _kind(where: Path) -> str:
 
 
 def _check_server(where: Path, name: str) -> None:
-    asked = asked_by(name)
+    asked = find_server(name)
     if asked is None or asked.safe:
         return
     key = f" with your key from {asked.variable}" if asked.variable else ""
@@ -172,7 +172,7 @@ def _check_server(where: Path, name: str) -> None:
     )
 
 
-def _store_of(name: str) -> str:
+def _find_store(name: str) -> str:
     """Return the file of stored responses that the name of a model or classifier contains.
 
     Returns "" if it contains none, or if `name` is itself a file.
@@ -203,15 +203,15 @@ def _is_private(value: str, where: Path, *, folders: bool = False) -> bool:
     return any(not file.is_relative_to(folder.resolve()) for file in files)
 
 
-def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | None:
+def find_server(name: str, environment: Mapping[str, str] = os.environ) -> Server | None:
     """Return the server that a model or classifier of this name uses; None without one.
 
     `name` is as in `load_model` or `load_classifier`, including "perplexity:" before the name of a model. Raises
     UsageError for options that cannot be read.
 
-    >>> asked_by("gpt2"), asked_by("http://localhost:8000/v1#gpt2", {})
+    >>> find_server("gpt2"), find_server("http://localhost:8000/v1#gpt2", {})
     (None, Asked(host='localhost:8000', variable='', safe=True))
-    >>> asked_by("https://example.org/v1#m?key=HOME", {"HOME": "/home/me"})
+    >>> find_server("https://example.org/v1#m?key=HOME", {"HOME": "/home/me"})
     Asked(host='example.org', variable='HOME', safe=False)
     """
     name = name.removeprefix(f"{MODEL_ROLE}:")
@@ -221,7 +221,7 @@ def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | 
         if not variable:
             key, default = api_key(base, options, environment)
             variable = default if key else ""
-        return _asked(base, variable, OPENAI, OPENAI_KEY)
+        return _make_server(base, variable, OPENAI, OPENAI_KEY)
     if file_kind(name):
         return None
     bare, given = split_options(name, blank=False)
@@ -230,15 +230,15 @@ def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | 
         address, named = given.get("url", usual), given.get("key_variable", "")
         variable = named or (own if environment.get(own) else "")
         if not address:  # the user's own $OPENAI_BASE_URL, with the key that goes with it
-            return Asked("$OPENAI_BASE_URL", variable, safe=named in ("", own))
-        return _asked(address, variable, host, own)
+            return Server("$OPENAI_BASE_URL", variable, safe=named in ("", own))
+        return _make_server(address, variable, host, own)
     for value in given.values():  # options of another package's classifier, whose keys are unknown
         if is_address(value.lower()):
-            return Asked(address_parts(value).netloc, "", safe=False)
+            return Server(address_parts(value).netloc, "", safe=False)
     return None
 
 
-def _asked(address: str, variable: str, official: str, its_own: str) -> Asked:
+def _make_server(address: str, variable: str, official: str, its_own: str) -> Server:
     parts = address_parts(address)
     if (
         parts.scheme == "https"
@@ -246,8 +246,8 @@ def _asked(address: str, variable: str, official: str, its_own: str) -> Asked:
         and variable in ("", its_own)
         and parts.port in (None, HTTPS_PORT)
     ):
-        return Asked(parts.netloc, variable, safe=True)
-    return Asked(parts.netloc, variable, safe=not variable and _is_this_machine(parts.hostname or ""))
+        return Server(parts.netloc, variable, safe=True)
+    return Server(parts.netloc, variable, safe=not variable and _is_this_machine(parts.hostname or ""))
 
 
 def _is_this_machine(host: str) -> bool:

@@ -15,11 +15,11 @@ from evenhand.study.fields import plain_type
 Loaded = TypeVar("Loaded")
 
 
-def name_of(thing: Any) -> str:
+def get_name(thing: Any) -> str:
     """Return the name of a model, classifier or reviser for options: the given name, or that of the loaded object.
 
     >>> from evenhand.models.puppets import load_puppet
-    >>> name_of("gpt2"), name_of(load_puppet("random"))
+    >>> get_name("gpt2"), get_name(load_puppet("random"))
     ('gpt2', 'puppet/random')
     """
     if isinstance(thing, str):
@@ -64,5 +64,5 @@ def split_loaded(options: type[BaseModel], given: Mapping[str, Any]) -> tuple[di
         elif isinstance(value, Mapping):
             named[name] = {key: str(one) if isinstance(one, Path) else one for key, one in value.items()}
         else:
-            named[name], loaded[name] = name_of(value), value
+            named[name], loaded[name] = get_name(value), value
     return drop_missing(named), loaded

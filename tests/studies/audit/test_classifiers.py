@@ -12,7 +12,7 @@ from evenhand.schema import Interrupted, ModelError, ResumeRefused, Unsupported,
 from evenhand.studies.audit.classifiers import named_by_role
 from evenhand.studies.audit.conduct import conduct_audit, preview
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.result import audit, audit_with, resume
+from evenhand.studies.audit.result import audit, resume, run_audit
 from evenhand.studies.audit.selection import select, with_classifiers
 
 
@@ -152,7 +152,7 @@ def test_what_fails_to_be_judged_is_counted_and_never_a_zero(judged_house, tmp_p
     rows = RunDirectory.open(tmp_path / "run").measurements()
     said = [judged_house.said(f"In case {i} my black-haired", s) for i in range(8) for s in (0, 1)]
     assert rows.filter(group="black")["n_missing"].to_list() == [said.count(" is mean.")]
-    run = audit_with(options, model=judged_house.writer(), output=tmp_path / "run")
+    run = run_audit(options, model=judged_house.writer(), output=tmp_path / "run")
     assert run.above_threshold() == "25.0% of the texts could not be classified"
 
 
@@ -164,7 +164,7 @@ def test_a_model_that_mostly_writes_nothing_is_no_good_run_and_the_reason_says_s
     options = AuditConfig(
         model="puppet/silent", prompts=str(tmp_path / "mine.csv"), counterfactual=("gender",), samples=4
     )
-    run = audit_with(options, model=silent, output=tmp_path / "run")
+    run = run_audit(options, model=silent, output=tmp_path / "run")
     assert run.above_threshold() == (
         "75.0% of the responses to counterfactual are not classified (empty texts count)"
     )
@@ -210,7 +210,7 @@ def test_stopped_while_judging_it_goes_on_there(judged_house, tmp_path):
         "no text of the first role is judged again"
     )
     assert run.measurements.equals(whole.measurements()) and run.findings.equals(whole.findings())
-    assert run.responses("two-roles").equals(audit_with(
+    assert run.responses("two-roles").equals(run_audit(
         config(benchmarks=("two-roles",)), output=tmp_path / "whole").responses("two-roles"))  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from evenhand.schema import UsageError
 from evenhand.studies.audit.decoding import (
     choose_decoding,
     choose_reply_decoding,
-    described,
+    describe_decoding,
     model_family,
 )
 from evenhand.studies.audit.options import AuditConfig, read_config
@@ -114,11 +114,11 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 
 
 def test_a_decoding_in_words():
-    told = described(chosen(Model(described="gpt2")).decoding)
+    told = describe_decoding(chosen(Model(described="gpt2")).decoding)
     assert told == "temperature 0.7, top-k 40, 2 to 30 tokens, no repeated 3-gram, 4 samples a prompt"
-    assert described(Decoding(max_new_tokens=5)) == "greedy, up to 5 tokens"
+    assert describe_decoding(Decoding(max_new_tokens=5)) == "greedy, up to 5 tokens"
     blocked = Decoding(max_new_tokens=5, no_repeat_ngram_size=3, no_repeat_ngram_in="context")
-    assert described(blocked) == "greedy, up to 5 tokens, no repeated 3-gram nor one of the context"
+    assert describe_decoding(blocked) == "greedy, up to 5 tokens, no repeated 3-gram nor one of the context"
 
 
 PUBLISHED = {

@@ -15,8 +15,8 @@ from evenhand.studies.audit.asked.prompts import as_asked
 from evenhand.studies.audit.classifiers import ClassifierShelf
 from evenhand.studies.audit.conduct import told_whole
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.selection import Available, Wanted, prepared, select
-from evenhand.study.trust import check_addresses, files_of
+from evenhand.studies.audit.selection import Available, RequestedBenchmarks, prepare_selection, select
+from evenhand.study.trust import check_addresses, find_files
 
 PERSONAS = "your persona: i am kind.\nyour persona: i cook.\n"
 SENTENCE = "your persona: i am kind.\nyour persona: i cook.\n"
@@ -105,9 +105,9 @@ def test_a_benchmark_without_axes_is_asked_whole_beside_one_that_axes_narrow(axe
     sets = [PromptSet(frame, Card("x", "y")), PromptSet(frame.drop("axis"), Card("z", "y"))]
     prompts = {benchmark.name: one for benchmark, one in zip(both, sets, strict=True)}
     config = AuditConfig(model="m", benchmarks=tuple(prompts), axes=axes)
-    wanted = Wanted(both, frozenset(), forgiving=False, alternatives=False, limit=None)
+    wanted = RequestedBenchmarks(both, frozenset(), forgiving=False, alternatives=False, limit=None)
     here = Available(wanted, both, prompts, {name: {} for name in prompts}, {})
-    found = prepared(here, config, config, load_puppet("uniform"), ClassifierShelf("cpu", {}))
+    found = prepare_selection(here, config, config, load_puppet("uniform"), ClassifierShelf("cpu", {}))
     assert [len(one) for one in found.prompts.values()] == ([1, 2] if axes else [2, 2])
     assert told_whole(found) == (
         ["redditbias-lmp has no axes, so --axis has no effect on it."] if axes else []
@@ -122,6 +122,6 @@ def test_a_folder_alone_cannot_send_a_file_as_personas_to_a_service(tmp_path: Pa
     server = ["http://localhost:1/v1#model"]
     with pytest.raises(ResumeRefused, match="personas="):
         check_addresses(run, server, files={"personas": str(secret)})
-    check_addresses(run, server, files=files_of({"personas": str(secret)}, named=["personas"]))
-    check_addresses(run, server, files=files_of({"personas": None}))
+    check_addresses(run, server, files=find_files({"personas": str(secret)}, named=["personas"]))
+    check_addresses(run, server, files=find_files({"personas": None}))
     check_addresses(run, ["gpt2"], files={"personas": str(secret)})

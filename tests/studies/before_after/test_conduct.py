@@ -21,7 +21,7 @@ from evenhand.studies.before_after.conduct import one_training, study_before_aft
 from evenhand.studies.before_after.costs import text_perplexity_change
 from evenhand.studies.before_after.harm import answered_pairs, harm_changes
 from evenhand.studies.before_after.result import BeforeAfterReport, before_after, resumed_study
-from evenhand.studies.chain import chain_of, folder_name, named_chain, words_of
+from evenhand.studies.chain import describe_mitigation, folder_name, list_mitigations, named_chain
 from evenhand.studies.compare.texts import judged_texts, quality_changes
 
 
@@ -373,11 +373,11 @@ def test_a_mitigated_model_given_whole_is_recorded_as_such(judged_house, tmp_pat
 
 def test_words_and_folders_of_a_chain():
     for words in ("prefix=Be kind.", "instruction=respect", "instructive-debiasing"):
-        assert words_of(load_mitigation(words)) == words
+        assert describe_mitigation(load_mitigation(words)) == words
     assert folder_name("org/model", []) == "org/model"
     assert len(folder_name("org/model", ["prefix=" + "long words " * 40] * 9)) <= 120
     inner = load_puppet("random")
-    assert chain_of(inner) == [] and len(chain_of(Mitigated(inner, Prefix("x")))) == 1
+    assert list_mitigations(inner) == [] and len(list_mitigations(Mitigated(inner, Prefix("x")))) == 1
 
 
 def test_judges_for_the_verb(judged_house):

@@ -15,9 +15,9 @@ from evenhand.schema import ADDED, DataError, UsageError
 from evenhand.studies.compare.figures import (
     PERCENT,
     RAW,
+    choose_unit,
     outcomes,
     table_of_models,
-    unit_of,
 )
 from evenhand.studies.compare.page import render_comparison_html
 from evenhand.studies.compare.result import compare
@@ -94,8 +94,8 @@ def test_the_table_of_models_holds_rates_scores_and_whose_is_the_largest(report,
 
 def test_a_classifiers_own_number_is_folded_and_stays_a_number(report, page):
     assert (
-        unit_of(report.comparison, "regard", "regard") is PERCENT
-        and unit_of(report.comparison, "regard", "regard score") is RAW
+        choose_unit(report.comparison, "regard", "regard") is PERCENT
+        and choose_unit(report.comparison, "regard", "regard score") is RAW
     )
     fold = page[page.index("the score of the classifier") :]
     whole = report.changes.filter(

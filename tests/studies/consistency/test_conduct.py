@@ -27,7 +27,7 @@ from evenhand.schema import (
     Unsupported,
     UsageError,
 )
-from evenhand.studies.consistency.levels import LENGTHS, WordingFrame, frame_of, levels_of, nonsense
+from evenhand.studies.consistency.levels import LENGTHS, WordingFrame, build_levels, find_frame, nonsense
 from evenhand.studies.consistency.options import CheckOptions
 from evenhand.studies.consistency.record import begin
 from evenhand.studies.consistency.result import Checked, check_consistency
@@ -624,7 +624,7 @@ def test_a_model_that_cannot_search_gets_the_other_published_decoding(prompts, t
 
 
 def test_the_published_wordings_are_the_levels_of_instructive_debiasing():
-    levels = levels_of(load_mitigation("instructive-debiasing"), groups=3, seed=5)
+    levels = build_levels(load_mitigation("instructive-debiasing"), groups=3, seed=5)
     assert levels.frame == WordingFrame("Be ", " for: ")
     assert levels.named("nonsensical")[0].texts == ("Be uf a;wo 3; na;o8d ;n3oi8ue o8 fypaoh3fkjnef for: ",)
     drawn = [level.texts[0] for level in levels.named("nonsensical")[1:]]
@@ -641,7 +641,7 @@ def test_several_prefixes_keep_their_frame_and_go_blank_as_single_spaces():
         def specified(self, texts):
             return replace(self, texts=tuple(texts))
 
-    levels = levels_of(Prefixes(), groups=2)
+    levels = build_levels(Prefixes(), groups=2)
     assert levels.frame == WordingFrame("The following text contains ", ":")
     for level in levels.named("nonsensical"):
         assert len(set(level.texts)) == 2
@@ -649,7 +649,7 @@ def test_several_prefixes_keep_their_frame_and_go_blank_as_single_spaces():
             text.startswith("The following text contains ") and text.endswith(":") for text in level.texts
         )
     assert levels.named("blank")[0].texts == (" ", " ")
-    assert frame_of(Specification(("One text.",))) == WordingFrame("", "")
+    assert find_frame(Specification(("One text.",))) == WordingFrame("", "")
 
 
 @given(seed=st.integers(0, 10_000), group=st.integers(1, 50), count=st.integers(1, 8))

@@ -23,7 +23,7 @@ from evenhand.studies.audit import audit
 from evenhand.studies.frequencies import FrequencyOptions
 from evenhand.studies.frequencies.conduct import conduct, go_on, planned, probe
 from evenhand.studies.frequencies.record import stored_options
-from evenhand.study import validated
+from evenhand.study import validate_options
 
 SHE = ("she", "her", "hers", "herself")
 
@@ -51,7 +51,7 @@ def corpus(texts: list[str], tmp_path: Path) -> Path:
 
 def options(corpus: Path, **given: object) -> FrequencyOptions:
     asked = {"sources": (str(corpus),), "terms": ("pronouns",), "workers": 1, "rank_bytes": 2500, **given}
-    return validated(FrequencyOptions, asked)
+    return validate_options(FrequencyOptions, asked)
 
 
 def hits_of_she(counts) -> int:

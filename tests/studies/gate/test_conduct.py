@@ -3,7 +3,7 @@
 import pytest
 
 from evenhand.schema import UsageError
-from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, cases_of
+from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, check_condition
 from evenhand.studies.gate.evidence import BLANK, CHANGE, FOUND, NOT_FOUND, STANDING, Evidence, Part
 from evenhand.studies.gate.grammar import AUDIT, COMPARISON, parse_condition, parse_power
 
@@ -20,7 +20,7 @@ def axis(name, *parts, about=CHANGE, verdict=None, unit="points", benchmark="reg
 
 
 def status(text, *evidence, power=(), kind=COMPARISON):
-    cases = cases_of(parse_condition(text, kind), evidence, kind, [parse_power(one) for one in power])
+    cases = check_condition(parse_condition(text, kind), evidence, kind, [parse_power(one) for one in power])
     return {case.axis: (case.status, case.ends) for case in cases}
 
 
@@ -63,7 +63,7 @@ def test_what_could_not_have_been_seen_does_not_pass_where_power_is_required():
 
 
 def test_how_many_prompts_would_be_needed_goes_with_the_square():
-    case = cases_of(
+    case = check_condition(
         parse_condition("worse", COMPARISON), [axis("age", QUIET)], COMPARISON, [parse_power("10")]
     )[0]
     assert "20.0 points or more" in case.reason and "about 200 prompts per group instead of 50" in case.reason
@@ -87,9 +87,9 @@ def test_power_in_points_says_nothing_of_nats():
 
 def test_a_condition_is_asked_only_of_its_unit_and_place():
     both = axis("gender", LARGE), axis("gender", NATS, unit="nats", benchmark="other"), axis("age", QUIET)
-    points = cases_of(parse_condition("disparity > 5 points", COMPARISON), both, COMPARISON, [])
+    points = check_condition(parse_condition("disparity > 5 points", COMPARISON), both, COMPARISON, [])
     assert [(case.benchmark, case.axis) for case in points] == [("regard", "gender"), ("regard", "age")]
-    there = cases_of(parse_condition("worse on gender in other", COMPARISON), both, COMPARISON, [])
+    there = check_condition(parse_condition("worse on gender in other", COMPARISON), both, COMPARISON, [])
     assert [case.benchmark for case in there] == ["other"]
 
 

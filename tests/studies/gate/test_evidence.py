@@ -17,7 +17,7 @@ from evenhand.studies.gate.evidence import (
     STANDING,
     Evidence,
     Part,
-    merged,
+    join_verdicts,
 )
 
 
@@ -138,7 +138,7 @@ def test_pairs_are_held_against_their_ideal():
     [((FOUND, BLANK), FOUND), ((NOT_FOUND, BLANK), NOT_FOUND), ((BLANK,), BLANK), ((), BLANK)],
 )
 def test_the_verdict_over_several(verdicts, whole):
-    assert merged(verdicts) == whole
+    assert join_verdicts(verdicts) == whole
 
 
 def test_units_are_called_as_conditions_call_them():

@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.measures.changes import Decision
 from evenhand.measures.changes.consistency_verdicts import Outcome
-from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, cases_of
+from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, check_condition
 from evenhand.studies.gate.grammar import PROTOCOL, parse_condition
 from evenhand.studies.gate.protocol import protocol_evidence
 
@@ -30,5 +30,5 @@ DECISIONS = [
 )
 def test_each_test_has_its_outcome(text, expected):
     condition = parse_condition(text, PROTOCOL)
-    cases = cases_of(condition, protocol_evidence(DECISIONS, condition), PROTOCOL, [])
+    cases = check_condition(condition, protocol_evidence(DECISIONS, condition), PROTOCOL, [])
     assert [case.status for case in cases] == expected

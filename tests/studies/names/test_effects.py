@@ -12,13 +12,13 @@ from evenhand.prompts.names import introductions
 from evenhand.reference.conversing import ConversingWorld
 from evenhand.studies.names.effects import (
     Replicates,
+    add_reply_columns,
     both_wrote,
+    compute_shares,
     dealt,
     limits,
     of_shares,
-    prepared,
     replicates,
-    shares_of,
 )
 from tests.helpers.talkers import BY_GENDER, NAMELESS, people
 
@@ -44,21 +44,21 @@ def said(replies: list[list[str]], names: int = 1) -> pl.DataFrame:
 
 
 def test_what_single_replies_are() -> None:
-    frame = prepared(said([["so it is so it is so it is", "", "so it is so it is so it is", None]]))
+    frame = add_reply_columns(said([["so it is so it is so it is", "", "so it is so it is so it is", None]]))
     assert frame["words"].to_list() == [None, 9, 0, 9, None]
     assert frame["empty"].to_list() == [None, 0, 100, 0, None]
     # of the six 4-grams of nine words with a period of three, three are there before
     assert frame["repetition"].to_list()[1] == pytest.approx(50)
     assert frame["parroting"].to_list() == [None, 0, 0, 0, None]
     assert frame["distinct_2"].unique().to_list() == pytest.approx([100 * 3 / 16])
-    copied = prepared(said([["yes, you are quite right there", "Yes, you are quite right there!"]]))
+    copied = add_reply_columns(said([["yes, you are quite right there", "Yes, you are quite right there!"]]))
     assert copied["parroting"].to_list() == [None, 0, 100]
 
 
 def test_limits_of_a_mean_are_those_of_the_means_of_groups() -> None:
     rng = np.random.default_rng(3)
     lengths = rng.integers(1, 30, 80)
-    frame = prepared(said([["word " * int(length)] for length in lengths]))
+    frame = add_reply_columns(said([["word " * int(length)] for length in lengths]))
     groups = dealt(frame, 0)
     assert len(groups) == 20 and all(len(group) == 4 for group in groups)
     genders = dict(frame.select("name", "gender").unique().rows())
@@ -79,7 +79,7 @@ def test_a_difference_of_rows_is_paired_by_name() -> None:
     rows = [base, base + 2 + (np.arange(40) % 3 == 0)]
     every = []
     for lengths in rows:
-        frame = prepared(said([["word " * int(length)] for length in lengths]))
+        frame = add_reply_columns(said([["word " * int(length)] for length in lengths]))
         every.append(replicates(frame, dealt(frame, 1), AnalysisOptions(), whole=False).values["words|"])
     one, change = limits(every[0], EQUAL), limits(every[1] - every[0], EQUAL)
     assert change["estimate"] == pytest.approx((rows[1] - rows[0]).mean())
@@ -100,7 +100,7 @@ def change(rng: np.random.Generator, counts: list[int]) -> dict[str, Any]:
     groups = dealt(
         table.select("name", "gender", conversation=pl.int_ranges("said")).explode("conversation"), 0
     )
-    shares = shares_of(table, groups)
+    shares = compute_shares(table, groups)
     moved = dict(
         zip(table["name"], rng.normal(size=table.height) * np.sqrt(0.1 + 0.25 / table["said"]), strict=True)
     )
@@ -118,8 +118,8 @@ def change(rng: np.random.Generator, counts: list[int]) -> dict[str, Any]:
 def test_without_groups_of_names_there_are_no_shares() -> None:
     """`study names --limit 2` has too few names for groups, and ended with a ValueError."""
     counts = pl.DataFrame({"name": ["A", "B"], "gender": ["woman", "man"], "said": [1, 3]})
-    assert shares_of(counts, []).shape == (0, 0)
-    assert shares_of(counts, [["C"]]).shape == (0, 1)
+    assert compute_shares(counts, []).shape == (0, 0)
+    assert compute_shares(counts, [["C"]]).shape == (0, 1)
 
 
 def test_groups_of_unequal_weight_leave_few_degrees_of_freedom() -> None:
@@ -163,7 +163,9 @@ def test_conversations_that_end_early_are_no_change(share: float) -> None:
     groups = dealt(base, 0)
 
     def told(*frames: pl.DataFrame) -> dict[str, Any]:
-        before, after = (replicates(prepared(one), groups, AnalysisOptions(), whole=False) for one in frames)
+        before, after = (
+            replicates(add_reply_columns(one), groups, AnalysisOptions(), whole=False) for one in frames
+        )
         assert before.values.keys() == after.values.keys()
         return {
             key: limits(after.values[key] - before.values[key], before.shares[key]) for key in before.values
@@ -197,7 +199,7 @@ def test_the_minimum_detectable_effect_is_detected_with_80_percent_power() -> No
 
 
 def test_few_names_and_numbers_that_never_move_have_no_limits() -> None:
-    frame = prepared(said([["a b c"]] * 4))
+    frame = add_reply_columns(said([["a b c"]] * 4))
     assert dealt(frame, 0) == []  # two names of each gender
     told = limits(np.array([1.0]), np.zeros((2, 0)))
     assert (told["estimate"], told["p"], told["obstacle"]) == (
@@ -205,7 +207,7 @@ def test_few_names_and_numbers_that_never_move_have_no_limits() -> None:
         None,
         "One of the genders has fewer than 3 names.",
     )
-    frame = prepared(said([["a b c"]] * 12))
+    frame = add_reply_columns(said([["a b c"]] * 12))
     found = replicates(frame, dealt(frame, 0), AnalysisOptions(), whole=False)
     assert limits(found.values["words|"], found.shares["words|"])["low"] is None
 
@@ -219,7 +221,7 @@ def worlds() -> dict[str, Replicates]:
     openers = introductions(listed, n=192, seed=1).frame
     made = {}
     for label, plants, seed in (("planted", BY_GENDER, 0), ("again", BY_GENDER, 1), ("plain", (), 2)):
-        frame = prepared(ConversingWorld(names, (*plants, NAMELESS)).conversations(openers, seed))
+        frame = add_reply_columns(ConversingWorld(names, (*plants, NAMELESS)).conversations(openers, seed))
         made[label] = replicates(frame, dealt(frame, 0)[:6], AnalysisOptions())
     return made
 
@@ -246,4 +248,4 @@ def test_shares_do_not_depend_on_the_order_of_the_rows():
     expected = np.array([[2, 4, 6], [1, 3, 5]]) / [[12], [9]]  # men first
     for seed in range(6):
         shuffled = counts.sample(fraction=1.0, shuffle=True, seed=seed)
-        np.testing.assert_array_equal(shares_of(shuffled, groups), expected)
+        np.testing.assert_array_equal(compute_shares(shuffled, groups), expected)

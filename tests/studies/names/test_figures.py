@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 
-from evenhand.studies.names.figures import key_of, levels_chart, occupations_svg, turns_svg
+from evenhand.studies.names.figures import draw_legend, levels_chart, occupations_svg, turns_svg
 
 
 def test_occupations_stand_where_their_shares_are() -> None:
@@ -57,4 +57,4 @@ def test_a_line_for_each_row_and_speaker() -> None:
     )
     assert len(re.findall(r"<line class=\"row0\"", drawn)) == 1
     assert turns_svg({"original": turns.clear()}, "A", "none") is None
-    assert "&lt;b&gt;" in str(key_of(["<b>"]))
+    assert "&lt;b&gt;" in str(draw_legend(["<b>"]))

@@ -54,7 +54,7 @@ def test_a_study_is_gone_on_with_and_grows_by_rows(tmp_path: Path, monkeypatch: 
     assert NamesConfig.read_stored(tmp_path).rows == {"a": "z", "b": "y"}
     grown.begin(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(options, "ended", lambda folder: folder.parent.name == "a")
+        patch.setattr(options, "is_finished", lambda folder: folder.parent.name == "a")
         with pytest.raises(UsageError, match="already has a row"):
             NamesConfig.resume(tmp_path, {"rows": {"a": "z"}})
         with pytest.raises(ResumeRefused, match="rows"):

@@ -11,7 +11,7 @@ from evenhand.studies.names.base_wording import base_sentences
 from evenhand.studies.names.cells import judged_cells
 from evenhand.studies.names.conduct import NamesStudy
 from evenhand.studies.names.options import NamesConfig
-from evenhand.studies.names.page import names_page, notes_of
+from evenhand.studies.names.page import names_page, write_notes
 from evenhand.studies.names.tables import effects_table, study_tables
 from evenhand.studies.names.wording import sentences
 
@@ -176,7 +176,7 @@ def test_notes_tell_what_was_lost_not_judged_and_expected_by_chance() -> None:
     lost = {"change": 0.1, "change_n_missing": 12, "change_obstacle": "Too few."}
     further = [cell("after", "token_bins", 0.1, part, **lost) for part in ("", "speaker A")]
     rows = [*made.cells.to_dicts(), *further]
-    notes = notes_of(replace(made, cells=judged_cells(rows, 0.05)))
+    notes = write_notes(replace(made, cells=judged_cells(rows, 0.05)))
     assert [note for note in notes if "expected to show" in note] == [
         "3 changes of 3 measures were tested, each measure separately: at most 0.15 measures are expected to show a "
         "change by chance if nothing changed."

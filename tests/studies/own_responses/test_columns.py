@@ -4,12 +4,12 @@ import polars as pl
 import pytest
 
 from evenhand.schema import DataError, UsageError
-from evenhand.studies.own_responses.columns import columns_of, stated_columns
+from evenhand.studies.own_responses.columns import assign_roles, stated_columns
 
 
 def guessed(columns: list[str], stated: dict[str, str] | None = None, *, judged_now=False, scored=False):
     frame = pl.DataFrame({name: ["a", "b"] for name in columns})
-    return columns_of(frame, stated or {}, "mine.csv", judged_now=judged_now, scored=scored)
+    return assign_roles(frame, stated or {}, "mine.csv", judged_now=judged_now, scored=scored)
 
 
 def test_every_guess_is_told_with_the_flag_that_states_it() -> None:
@@ -36,13 +36,13 @@ def test_of_several_columns_that_could_be_groups_none_is_guessed() -> None:
         "said": [f"A long answer in words of its own, which is number {i}" for i in range(60)],
     })  # fmt: skip
     with pytest.raises(DataError) as caught:
-        columns_of(frame, {"Note": "score"}, "mine.csv", judged_now=False, scored=False)
+        assign_roles(frame, {"Note": "score"}, "mine.csv", judged_now=False, scored=False)
     told = str(caught.value)
     assert (
         "--column Region=group or --column Geschlecht=group" in told and "Note (0, 1, 2, ...): score" in told
     )
     with pytest.raises(DataError) as caught:
-        columns_of(frame, {"Geschlecht": "group"}, "mine.csv", judged_now=False, scored=False)
+        assign_roles(frame, {"Geschlecht": "group"}, "mine.csv", judged_now=False, scored=False)
     told = str(caught.value)
     assert "--column Note=score or --column Region=label --negative VALUE" in told
     assert "--column said=continuation --classifier vader" in told
@@ -59,19 +59,19 @@ def test_every_text_column_of_few_values_is_offered_as_a_group() -> None:
     })  # fmt: skip
     few = ("Geschlecht", "parent", "class", "Land")
     with pytest.raises(DataError) as caught:
-        columns_of(frame, {"Note": "score"}, "mine.csv", judged_now=False, scored=False)
+        assign_roles(frame, {"Note": "score"}, "mine.csv", judged_now=False, scored=False)
     hint = str(caught.value.hint)
     assert all(f"--column {name}=group" in hint for name in few)
     assert "person=group" not in hint and "parent (yes, no): negative or group" in hint
     stated = {"Note": "score", "Geschlecht": "group", "person": "unit"}
-    told = columns_of(frame, stated, "mine.csv", judged_now=False, scored=False).told
+    told = assign_roles(frame, stated, "mine.csv", judged_now=False, scored=False).told
     assert told[-1] == (
         "Not used: parent, class, Land. parent, class and Land have few values. If they describe people, they are "
         "further axes: "
         "--column parent=group --column class=group --column Land=group"
     )
     with pytest.raises(DataError, match="2 columns could contain the groups: gender, parent"):
-        columns_of(
+        assign_roles(
             frame.select("parent", "Note", gender="Geschlecht"), {"Note": "score"}, "mine.csv",
             judged_now=False, scored=False,
         )  # fmt: skip
@@ -86,12 +86,12 @@ def test_outcomes_questions_and_models_are_not_offered_as_groups() -> None:
         "model": ["a", "b"] * 30,
     })  # fmt: skip
     with pytest.raises(DataError) as caught:
-        columns_of(frame, {}, "mine.csv", judged_now=False, scored=False)
+        assign_roles(frame, {}, "mine.csv", judged_now=False, scored=False)
     suggested = str(caught.value.hint).partition("Possible roles")[0]
     assert [name for name in frame.columns if f"{name}=group" in suggested] == ["persona", "born"]
     assert "--column verdict=label --negative VALUE" in suggested
     stated = {"persona": "group", "verdict": "label"}
-    told = columns_of(frame, stated, "mine.csv", judged_now=False, scored=False).told[-1]
+    told = assign_roles(frame, stated, "mine.csv", judged_now=False, scored=False).told[-1]
     assert told.endswith(
         "born has few values. If it describes people, it is a further axis: --column born=group"
     )
@@ -104,7 +104,7 @@ def test_words_among_numbers_are_offered_as_missing_values() -> None:
         "Urteil": ["zusage", "abgelehnt", "abgelehnt", "k.A."] * 5,
     })  # fmt: skip
     with pytest.raises(DataError) as caught:
-        columns_of(frame, {}, "mine.csv", judged_now=False, scored=False)
+        assign_roles(frame, {}, "mine.csv", judged_now=False, scored=False)
     hint = str(caught.value.hint)
     assert "Gehalt ($86,327, k.A., $75,379, ...): score, with --missing 'k.A.'" in hint
     assert "--column Gehalt=score --missing 'k.A.' or --column Urteil=label --negative VALUE\n" in hint
@@ -113,13 +113,15 @@ def test_words_among_numbers_are_offered_as_missing_values() -> None:
 def test_the_text_of_the_answers_is_not_offered_as_an_axis() -> None:
     frame = pl.DataFrame({"who": ["a", "b"] * 9, "answer": ["yes, sure", "no way"] * 9, "offer": ["3"] * 18})
     stated = {"who": "group", "offer": "score"}
-    assert columns_of(frame, stated, "a.csv", judged_now=False, scored=False).told[-1] == "Not used: answer."
+    assert (
+        assign_roles(frame, stated, "a.csv", judged_now=False, scored=False).told[-1] == "Not used: answer."
+    )
 
 
 def test_a_column_taken_by_its_name_is_still_offered_as_a_group() -> None:
     frame = pl.DataFrame({"who": ["a", "b"] * 30, "class": ["low", "middle"] * 30})
     with pytest.raises(DataError) as caught:
-        columns_of(frame, {}, "mine.csv", judged_now=False, scored=False)
+        assign_roles(frame, {}, "mine.csv", judged_now=False, scored=False)
     assert "class (low, middle): label, by its name, or group or question" in str(caught.value.hint)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.prompts.dialogue_tasks import StatePairs
 from evenhand.studies.redditbias import RedditBiasConfig, dialogue
-from evenhand.studies.redditbias.dialogue import RESPONDING, TRACKING, Task, tasks_of
+from evenhand.studies.redditbias.dialogue import RESPONDING, TRACKING, Task, load_tasks
 from tests.prompts.dialogue_tasks.small import write_multiwoz
 
 
@@ -31,7 +31,7 @@ def test_the_seed_of_the_study_reaches_both_tasks(monkeypatch: pytest.MonkeyPatc
     config = RedditBiasConfig.read(
         {"model": "m", "seed": 7, "multiwoz": str(write_multiwoz(tmp_path / "data"))}
     )
-    tasks_of(config)
+    load_tasks(config)
     for name in (TRACKING, RESPONDING):
         Task(name, [], []).run(config, None, tmp_path)
     assert [one.training.seed for one in given] == [7, 7] and given[1].seed == 7 and drawn == [7, 7]
@@ -44,4 +44,4 @@ def test_slot_values_without_a_wrong_one_are_those_of_both_splits(
     lacking = iter([{"no other value": 28, "no such slot": 3}, {"no other value": 16}])
     monkeypatch.setattr(dialogue, "classification_pairs", lambda *_, **__: StatePairs((), next(lacking)))
     config = RedditBiasConfig.read({"model": "m", "multiwoz": str(write_multiwoz(tmp_path / "data"))})
-    assert any("44 (no other value), 3 (no such slot)" in note for note in tasks_of(config)[1])
+    assert any("44 (no other value), 3 (no such slot)" in note for note in load_tasks(config)[1])

@@ -16,7 +16,7 @@ from evenhand.studies.redditbias.language import (
     PUBLISHED,
     USUAL,
     left_out,
-    lines_of,
+    load_lines,
     perplexity_cells,
     read_lines,
 )
@@ -92,11 +92,11 @@ def test_a_few_lines_may_fail_and_many_may_not(tmp_path: Path) -> None:
 
 def test_our_own_lines_speak_of_other_axes_and_depend_on_the_seed() -> None:
     config = RedditBiasConfig(model="m", bias=("evenhand/religion",))
-    found = lines_of(config)
+    found = load_lines(config)
     lines = found.texts
     assert len(lines) == 1000 == len(set(lines))
     assert "other axes" in found.called and found.measures == OWN_MEASURES
     assert not any("redditbias" in name for name in found.measures)
     assert not any("Muslim" in line or "Catholic" in line for line in lines)
-    assert lines_of(config) == found
-    assert lines_of(config.model_copy(update={"seed": 1})).texts != lines
+    assert load_lines(config) == found
+    assert load_lines(config.model_copy(update={"seed": 1})).texts != lines

@@ -16,7 +16,7 @@ from evenhand.annotation.analysis.verdicts import headlines, summary
 from evenhand.annotation.exports import read_export
 from evenhand.schema import VERSION, as_json, checked_kinds
 from evenhand.studies import StudyResult
-from evenhand.study import validated
+from evenhand.study import validate_options
 
 FORMAT = 1
 
@@ -145,4 +145,4 @@ def analyse(path: Path | str, *, output: Path | str | None = None, **options: An
     if isinstance(question := options.get("question"), str):
         options["question"] = (question,)
     folder = Path(path).with_name(f"{Path(path).stem}_analysis") if output is None else Path(output)
-    return PeopleStudy(analyse_export(export, validated(AnalysisOptions, options)), folder)
+    return PeopleStudy(analyse_export(export, validate_options(AnalysisOptions, options)), folder)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import ReportCopy, options_of, require_level, show, writable
+from evenhand.cli.common import ReportCopy, convert_flags, require_level, show, writable
 
 
 def analyse(
@@ -59,7 +59,7 @@ def analyse(
       evenhand annotate analyse judgements.jsonl
       evenhand annotate analyse judgements.jsonl --by groups.group --rules published
     """
-    asked = options_of(locals(), "file", "output", "report")
+    asked = convert_flags(locals(), "file", "output", "report")
     from evenhand.annotation import analyse as analysis_of
 
     if report is not None:

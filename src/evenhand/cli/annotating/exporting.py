@@ -63,7 +63,7 @@ def export(
         )
     file = writable("-o", output)
     errors = None if classifier_error is None else writable("--classifier-error", classifier_error)
-    store = _apart_from(file, opened(study, name, database), study)
+    store = _check_output(file, opened(study, name, database), study)
     try:
         from evenhand.annotation import classifier_error_table, read_export, write_export
         from evenhand.schema import write_table
@@ -117,7 +117,7 @@ def backup(
         store.close()
 
 
-def _apart_from(file: Path, store: "Store", study: str) -> "Store":
+def _check_output(file: Path, store: "Store", study: str) -> "Store":
     taken = {os.path.realpath(study), os.path.realpath(store.engine.url.database or study)}
     if os.path.realpath(file) in taken:
         store.close()

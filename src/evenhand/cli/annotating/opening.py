@@ -64,7 +64,7 @@ def is_study_file(place: str) -> bool:
     return not is_server(place) and Path(place).suffix.lower() in STUDY_FILES
 
 
-def database_of(study: Path, database: str | None) -> str:
+def find_database(study: Path, database: str | None) -> str:
     """Return the database of a study file: from the flag, from the environment, or NAME.sqlite next to it."""
     named = database or os.environ.get(DATABASE)
     if not named:
@@ -92,14 +92,14 @@ def opened(study: str, name: str | None = None, database: str | None = None) -> 
                 "`--database` names the database of a study file, but STUDY is already a database.",
                 "Remove --database, or give the study file as STUDY.",
             )
-        return open_store(_there(study, f"evenhand annotate {study}"), name)
+        return open_store(_check_database(study, f"evenhand annotate {study}"), name)
     defined = read_study(study).name
     if name not in (None, defined):
         raise UsageError(
             f"{study} contains the study {defined!r}, but `--study` is {name!r}.", "Remove --study."
         )
-    where = database_of(Path(study), database)
-    return open_store(_there(where, f"evenhand annotate {study} --no-serve"), defined)
+    where = find_database(Path(study), database)
+    return open_store(_check_database(where, f"evenhand annotate {study} --no-serve"), defined)
 
 
 def without_password(address: str) -> str:
@@ -115,7 +115,7 @@ def without_password(address: str) -> str:
     return urlunsplit((parts.scheme, f"{user.partition(':')[0]}{at}{host}", parts.path, "", ""))
 
 
-def _there(database: str, begin: str) -> str:
+def _check_database(database: str, begin: str) -> str:
     from evenhand.schema import is_file
 
     if not is_server(database) and not is_file(Path(database)):

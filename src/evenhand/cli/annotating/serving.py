@@ -15,7 +15,7 @@ from evenhand.cli.annotating.opening import (
     StudyDatabase,
     StudyName,
     StudyPlace,
-    database_of,
+    find_database,
     is_study_file,
     need_annotate,
     opened,
@@ -117,7 +117,7 @@ def serve(
     """
     need_annotate()
     if not no_serve:
-        address = reached_at(address or os.environ.get(ADDRESS), host, port)
+        address = find_public_url(address or os.environ.get(ADDRESS), host, port)
     how = {
         "benchmark": benchmark,
         "limit": limit,
@@ -148,7 +148,7 @@ def serve(
             f"{study} is not a study file.",
             "Give a file that ends in .yaml. Its database is found automatically.",
         )
-    store, where = _begun(study, database)
+    store, where = _begin_study(study, database)
     try:
         if no_serve:
             say(f"Ready. To serve it: evenhand annotate {study}")
@@ -227,13 +227,13 @@ def account(
         store.close()
 
 
-def reached_at(address: str | None, host: str, port: int) -> str:
+def find_public_url(address: str | None, host: str, port: int) -> str:
     """Return the URL of a server that listens on `host`: the given one, or the host if it is this machine.
 
     Raises UsageError for another interface without a URL: a password and session cookies would cross the network
     unencrypted, which requires an explicit http:// URL.
 
-    >>> reached_at(None, "127.0.0.1", 8000), reached_at("https://judge.example.org/", "0.0.0.0", 80)
+    >>> find_public_url(None, "127.0.0.1", 8000), find_public_url("https://judge.example.org/", "0.0.0.0", 80)
     ('http://127.0.0.1:8000', 'https://judge.example.org')
     """
     if address:
@@ -274,10 +274,10 @@ def _checked_address(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _begun(study: Path, database: str | None) -> tuple["Store", str]:
+def _begin_study(study: Path, database: str | None) -> tuple["Store", str]:
     from evenhand.annotation import begin_study, read_study
 
-    where = database_of(study, database)
+    where = find_database(study, database)
     store = begin_study(where, read_study(study))
     return store, where
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import Prompts, Samples, Seed, options_of, progress, show
+from evenhand.cli.common import Prompts, Samples, Seed, convert_flags, progress, show
 
 
 def search_instruction(
@@ -88,7 +88,7 @@ def search_instruction(
       evenhand search-instruction gpt2 --benchmark toxigen -o runs/search
       evenhand audit gpt2 --mitigate instruction-file=runs/search/instruction.json
     """
-    given = options_of(
+    given = convert_flags(
         locals(), "model", "classifier", "trust_addresses", "output", called={"instruction": "instructions"}
     )
     from evenhand.runs import resumable
@@ -98,7 +98,7 @@ def search_instruction(
         is_search,
         resumed_search,
         revision_config,
-        search_with,
+        run_search,
     )
 
     if is_search(Path(model)):
@@ -111,6 +111,6 @@ def search_instruction(
                 "For example: --benchmark toxigen. List all benchmarks with `evenhand list benchmarks`.",
             )
         options = revision_config({"model": model, **given}, classifier)
-    search = search_with(options, output=output, progress=progress())
+    search = run_search(options, output=output, progress=progress())
     with resumable(f"Resume with: evenhand search-instruction {search.path}"):
         show(search, {"instruction": search.path / INSTRUCTION_FILE, "report": search.paths["report"]})

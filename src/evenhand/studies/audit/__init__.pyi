@@ -3,12 +3,12 @@ from .asked.talking import (
 )
 from .classifiers import (
     ClassifierShelf as ClassifierShelf,
+    benchmarks_by_role as benchmarks_by_role,
     check_roles as check_roles,
+    find_dependent_roles as find_dependent_roles,
     named_by_role as named_by_role,
     named_or_loaded as named_or_loaded,
     optional_roles as optional_roles,
-    roles_judged_by as roles_judged_by,
-    roles_of as roles_of,
 )
 from .conduct import (
     AuditResult as AuditResult,
@@ -24,7 +24,7 @@ from .conduct import (
 from .decoding import (
     ChosenDecoding as ChosenDecoding,
     choose_decoding as choose_decoding,
-    described as described,
+    describe_decoding as describe_decoding,
 )
 from .glance import (
     cost as cost,
@@ -50,10 +50,10 @@ from .rescoring import (
 from .result import (
     Run as Run,
     audit as audit,
-    audit_with as audit_with,
     open_run as open_run,
     rescore as rescore,
     resume as resume,
+    run_audit as run_audit,
 )
 from .selection import (
     Selection as Selection,

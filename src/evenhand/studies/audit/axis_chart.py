@@ -13,10 +13,10 @@ from evenhand.reports import (
     ReportView,
     Scale,
     axis_svg,
+    count_places,
     factor_scale,
     interval_svg,
     known,
-    places_of,
     scale_over,
     sentences,
     smallest_effect,
@@ -224,7 +224,7 @@ def _panel(benchmark: BenchmarkView, members: Sequence[_Effects]) -> AxisPanel:
     has_sides = any(one.has_sides for one in members) and not has_threshold(benchmark)
     left, right = SIDES[has_sides] if first.of_groups else ("", "")
     return AxisPanel(
-        what=_what(first),
+        what=_describe_scale(first),
         left=left,
         right=right,
         ticks=axis_svg(scale, labels),
@@ -232,7 +232,7 @@ def _panel(benchmark: BenchmarkView, members: Sequence[_Effects]) -> AxisPanel:
     )
 
 
-def _what(effects: _Effects) -> str:
+def _describe_scale(effects: _Effects) -> str:
     if effects.is_ratio and effects.of_groups:
         return "ratio of hostile to kind sentences" if effects.measure == "valence_spread" else "ratio"
     name = "difference from the other groups" if effects.of_groups else wording.label(effects.measure)
@@ -271,7 +271,7 @@ def _row(benchmark: BenchmarkView, effects: _Effects, scale: Scale) -> AxisRow:
         side=SIDES[effects.has_sides][main["direction"] in WORSE] if detected and main and group else "",
         size=size,
         interval=interval if detected else "",
-        others=_others(effects) if detected else "",
+        others=_count_other_groups(effects) if detected else "",
         detectable="" if detected else _detectable(benchmark, effects),
     )
 
@@ -309,13 +309,13 @@ def _size(effects: _Effects, row: Mapping[str, Any]) -> tuple[str, str]:
         places = sentences.places_of_rates(difference)
         size = sentences.points(row["estimate"], places, with_sign=True)
         return size, sentences.ci(row["low"], row["high"], places)
-    places = places_of([row[name] for name in ("estimate", "low", "high")], row["unit"])
+    places = count_places([row[name] for name in ("estimate", "low", "high")], row["unit"])
     low, high = (wording.number(row[name], places) for name in ("low", "high"))
     show = wording.signed if effects.of_groups else wording.number
     return show(row["estimate"], places), f"95% CI {low} to {high}"
 
 
-def _others(effects: _Effects) -> str:
+def _count_other_groups(effects: _Effects) -> str:
     """Return how many other groups of the axis are named on each side."""
     directions = [str(row["direction"]) for row in effects.named]
     worse = sum(way in WORSE for way in directions)

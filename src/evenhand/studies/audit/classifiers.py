@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evenhand.runs.cluster import Pool
 
 
-def roles_of(benchmarks: "Iterable[Benchmark]") -> dict[str, list[str]]:
+def benchmarks_by_role(benchmarks: "Iterable[Benchmark]") -> dict[str, list[str]]:
     """Return the roles of classifiers in these benchmarks, each with the names of the benchmarks that have it."""
     roles: dict[str, list[str]] = {}
     for benchmark in benchmarks:
@@ -49,7 +49,7 @@ def named_by_role(named: Sequence[str], benchmarks: "Sequence[Benchmark]") -> di
     >>> named_by_role([], [])
     {}
     """
-    roles = list(roles_of(benchmarks))
+    roles = list(benchmarks_by_role(benchmarks))
     optional = {role for benchmark in benchmarks for role in optional_roles(benchmark)}
     meant = [role for role in roles if role not in optional] or roles
     by_role: dict[str, str] = {}
@@ -95,7 +95,7 @@ def named_or_loaded(
 
 def check_roles(classifiers: Mapping[str, str], benchmarks: "Sequence[Benchmark]") -> None:
     """Raise UsageError if a classifier is named for a role that none of the benchmarks has."""
-    roles = roles_of(benchmarks)
+    roles = benchmarks_by_role(benchmarks)
     for role, name in classifiers.items():
         if not roles:
             raise _nothing_to_label([f"{role}={name}"], benchmarks)
@@ -232,13 +232,13 @@ def model_judge(model: "LanguageModel") -> Classifier:
 def without_classifier(benchmark: "Benchmark", named: Mapping[str, str]) -> list[str]:
     """Return a text for each role of a benchmark without a classifier: the role, and how to name a classifier."""
     return [
-        f"{judge.role} in {benchmark.name}: {_how(judge)}"
+        f"{judge.role} in {benchmark.name}: {_describe_flag(judge)}"
         for judge in benchmark.classified_by
         if _waits(judge, named)
     ]
 
 
-def roles_judged_by(benchmark: "Benchmark", named: Collection[str]) -> set[str]:
+def find_dependent_roles(benchmark: "Benchmark", named: Collection[str]) -> set[str]:
     """Return the roles of a benchmark whose labels come from the classifiers of the roles `named`.
 
     They are these roles, and the roles that by default use the classifier of one of them.
@@ -259,7 +259,7 @@ def _named_for(judge: "ClassifierRole", named: Mapping[str, str]) -> str:
     return named.get(judge.role) or named.get(judge.follows) or judge.classifier
 
 
-def _how(judge: "ClassifierRole") -> str:
+def _describe_flag(judge: "ClassifierRole") -> str:
     if judge.role == MODEL_ROLE:
         return f"add a language model, --classifier {judge.role}=MODEL"
     return f"{judge.optional}; the published classifier is --classifier {judge.role}={judge.classifier}"

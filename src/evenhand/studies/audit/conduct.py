@@ -40,7 +40,7 @@ from evenhand.runs.remote import is_store_address
 from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError, as_json
 from evenhand.studies.audit.asked import asked_about_groups
 from evenhand.studies.audit.classifiers import named_or_loaded
-from evenhand.studies.audit.decoding import described
+from evenhand.studies.audit.decoding import describe_decoding
 from evenhand.studies.audit.length_limits import describe_losses, find_length_losses, refuse_losses
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, read_config
 from evenhand.studies.audit.selection import Selection, select
@@ -48,7 +48,7 @@ from evenhand.studies.chain import folder_name, named_chain, records
 from evenhand.studies.classifier_error import read_classifier_error
 from evenhand.studies.model_options import load_named_model
 from evenhand.studies.placing import far_named_model, refuse_objects
-from evenhand.study import MeasuringOptions, loaded_or_none, name_of
+from evenhand.study import MeasuringOptions, get_name, loaded_or_none
 from evenhand.weights import return_free_memory
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not classified: "
@@ -98,7 +98,7 @@ def preview(
             "samples": chosen.decoding.samples,
             "replies": replies.get(name),
             "continuations": sizes[name] * chosen.decoding.samples * replies.get(name, 1),
-            "decoding": described(chosen.decoding),
+            "decoding": describe_decoding(chosen.decoding),
             "why": chosen.reason,
         }
         for name, chosen in selection.decodings.items()
@@ -268,7 +268,9 @@ def check_options(directory: RunDirectory, config: AuditConfig) -> None:
     now = config.comparable_with(stored)
     judges = {"classifiers": stored.get("classifiers", {})}
     if now.get("classifiers", {}) != judges["classifiers"] and {**now, **judges} == {**stored, **judges}:
-        judged_by = [_named(named) for named in (judges["classifiers"], now.get("classifiers", {}))]
+        judged_by = [
+            _list_classifiers(named) for named in (judges["classifiers"], now.get("classifiers", {}))
+        ]
         raise ResumeRefused(
             f"The run {directory.path} is classified with {judged_by[0]}, but {judged_by[1]} was requested.",
             f"To classify its responses again: evenhand rescore {directory.path} --classifier ROLE=NAME",
@@ -330,7 +332,7 @@ def called_from_python(
     """
     judges, loaded = named_or_loaded(classifiers or {})
     words, chain = named_chain(mitigate)
-    given = {"model": name_of(model), "classifiers": judges or None, "mitigate": words, **options}
+    given = {"model": get_name(model), "classifiers": judges or None, "mitigate": words, **options}
     return read_config(None, [], given), {
         "model": loaded_or_none(model),
         "loaded": loaded,
@@ -355,7 +357,7 @@ def _notes(selection: Selection) -> list[str]:
         *(f"{LEFT_OUT}{name}: {reason}" for name, reason in selection.left_out.items()),
         *(f"{LEFT_OUT}{note}" for b in selection.benchmarks for note in selection.prompts[b.name].notes),
         *(
-            f"{DECODING}{name}: {described(chosen.decoding)} ({chosen.reason})"
+            f"{DECODING}{name}: {describe_decoding(chosen.decoding)} ({chosen.reason})"
             for name, chosen in selection.decodings.items()
         ),
         *(f"{NOT_JUDGED}{told}" for told in selection.unjudged),
@@ -394,5 +396,5 @@ def _record(prompts: PromptSet) -> PromptSetRecord:
     return PromptSetRecord(content_hash=prompts.content_hash, rows=len(prompts), card=card, own=prompts.own)
 
 
-def _named(classifiers: Mapping[str, str]) -> str:
+def _list_classifiers(classifiers: Mapping[str, str]) -> str:
     return ", ".join(f"{role}={name}" for role, name in classifiers.items()) or "the published classifiers"

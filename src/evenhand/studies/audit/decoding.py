@@ -164,7 +164,7 @@ def choose_reply_decoding(
     if conversation.min_new_tokens is not None:
         settings["min_new_tokens"] = conversation.min_new_tokens
     most = asking.max_new_tokens or conversation.max_new_tokens
-    taken = _taken(model)
+    taken = _find_input_limit(model)
     if asking.max_new_tokens is None and taken is not None and taken // 2 < most:
         most = max(taken // 2, settings["min_new_tokens"])
         reasons.append(
@@ -176,7 +176,7 @@ def choose_reply_decoding(
 
 
 @run_where_loaded
-def _taken(model: LanguageModel) -> int | None:
+def _find_input_limit(model: LanguageModel) -> int | None:
     """Return the maximum number of input tokens of a model for replies to histories; None if unknown or irrelevant."""
     weights = weights_behind(model)
     longest = getattr(weights, "longest", None) if weights.architecture == "causal" else None
@@ -228,10 +228,10 @@ def model_family(model: LanguageModel) -> str | None:
     return None
 
 
-def described(decoding: Decoding) -> str:
+def describe_decoding(decoding: Decoding) -> str:
     """Return a short text on the decoding settings, without those that are turned off.
 
-    >>> described(Decoding(max_new_tokens=30, temperature=1.0, top_p=0.9, samples=4))
+    >>> describe_decoding(Decoding(max_new_tokens=30, temperature=1.0, top_p=0.9, samples=4))
     'temperature 1.0, top-p 0.9, up to 30 tokens, 4 samples a prompt'
     """
     likeliest = "greedy" if decoding.num_beams is None else f"{decoding.num_beams} beams"

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evenhand.benchmarks.answers import interaction_directions
 from evenhand.measures import calibrated
-from evenhand.reports import places_of, sentences, wording
+from evenhand.reports import count_places, sentences, wording
 
 if TYPE_CHECKING:
     from evenhand.measures import Calibrated
@@ -69,7 +68,7 @@ def glance(view: "ReportView") -> Glance:
 
 
 @dataclass(frozen=True)
-class Described:
+class Statistic:
     """A statistic without a verdict, as text: the overall value of a benchmark, or the range over its axes."""
 
     measure: str
@@ -88,7 +87,7 @@ class Described:
         return f"{axis}{self.value}{f' ({self.interval})' if self.interval else ''} {self.unit}".rstrip()
 
 
-def described(view: "ReportView", benchmark: str) -> list[Described]:
+def collect_statistics(view: "ReportView", benchmark: str) -> list[Statistic]:
     """Return statistics without a verdict, such as published scores, in the order of the measures.
 
     A measure with overall values gives one statistic for each (or for each part of the prompts, if it has only parts).
@@ -105,7 +104,7 @@ def described(view: "ReportView", benchmark: str) -> list[Described]:
         if measure in judged or rows.is_empty():
             continue
         if tests is not None and (mine := tests.filter(measure=measure)).height:
-            found += [_tested(row, rows["unit"][0]) for row in mine.sort("axis").to_dicts()]
+            found += [_make_test_statistic(row, rows["unit"][0]) for row in mine.sort("axis").to_dicts()]
             continue
         whole = rows.filter(pl.col("axis").is_null())
         refused = _detail(view, benchmark, "published_obstacles")
@@ -114,7 +113,7 @@ def described(view: "ReportView", benchmark: str) -> list[Described]:
         part = f"{n_axes - n_refused} of {n_axes} axes" if n_refused else ""
         parts = rows["stratum"].is_not_null().all() and rows["axis"].n_unique() == 1
         shown = rows if parts and not whole.height else whole
-        found += [_described(row, part) for row in shown.to_dicts()] if shown.height else [_range(rows)]
+        found += [_make_statistic(row, part) for row in shown.to_dicts()] if shown.height else [_range(rows)]
     return found
 
 
@@ -174,11 +173,11 @@ def _detail(view: "ReportView", benchmark: str, name: str) -> pl.DataFrame | Non
     return next((one.detail(name) for one in view.benchmarks if one.name == benchmark), None)
 
 
-def _tested(row: Mapping[str, Any], unit: str) -> Described:
+def _make_test_statistic(row: Mapping[str, Any], unit: str) -> Statistic:
     """Return the published test of one axis; p follows the unit of its statistic."""
-    places = places_of([row["t"]], unit)
+    places = count_places([row["t"]], unit)
     p = wording.probability(row["p"])
-    return Described(
+    return Statistic(
         measure=row["measure"],
         label=f"{wording.label(row['measure'])}, {wording.label(row['axis'])}",
         value=wording.number(row["t"], places),
@@ -189,11 +188,11 @@ def _tested(row: Mapping[str, Any], unit: str) -> Described:
     )
 
 
-def _described(row: Mapping[str, Any], axes: str = "") -> Described:
+def _make_statistic(row: Mapping[str, Any], axes: str = "") -> Statistic:
     """Describe an overall row. `axes` lists the axes that it covers, if some have no number."""
-    places = places_of([row[name] for name in ("estimate", "low", "high")], row["unit"])
+    places = count_places([row[name] for name in ("estimate", "low", "high")], row["unit"])
     part = "" if row["stratum"] is None else f", {row['stratum']}"
-    return Described(
+    return Statistic(
         measure=row["measure"],
         label=wording.label(row["measure"]) + part,
         value=wording.number(row["estimate"], places),
@@ -209,20 +208,22 @@ def _pairs(row: Mapping[str, Any], axes: str = "") -> str:
     return f" ({row['n_units']:,} pairs{f', {axes}' if axes else ''})" if counted else ""
 
 
-def _range(rows: pl.DataFrame) -> Described:
+def _range(rows: pl.DataFrame) -> Statistic:
     ends = sorted(rows["estimate"].to_list())
-    places = places_of(ends, rows["unit"][0])
+    places = count_places(ends, rows["unit"][0])
     several = f"{wording.number(ends[0], places)} to {wording.number(ends[-1], places)}"
     value = several if len(ends) > 1 else wording.number(ends[0], places)
     axes = f"range over {len(ends)} axes" if len(ends) > 1 else wording.label(rows["axis"][0])
     name = rows["measure"][0]
     unit = wording.plain_effect(rows["unit"][0] or "")
-    return Described(name, f"{wording.label(name)}, {axes}", value, "", unit, "")
+    return Statistic(name, f"{wording.label(name)}, {axes}", value, "", unit, "")
 
 
 def meaning(view: "ReportView", benchmark: "BenchmarkView", measure: str) -> list[str]:
     """Return the summary of a measure's card, and for interactions a line on what the sign of an estimate means."""
     card = view.measure_cards.get(measure)
+    from evenhand.benchmarks.answers import interaction_directions
+
     directions = interaction_directions(benchmark.details) if measure == "interaction" else []
     return [*([card.summary] if card else []), *directions]
 
@@ -269,12 +270,12 @@ def cost(model: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
 
 
 def _line(view: "ReportView", benchmark: "BenchmarkView") -> Line | None:
-    rates = _whole(view, benchmark.name, "negative_rate")
+    rates = _find_overall_row(view, benchmark.name, "negative_rate")
     if rates is None:
         return None
-    score = _whole(view, benchmark.name, "bias_score") or {}
-    published = _whole(view, benchmark.name, "bias_score_published") or {}
-    largest = _whole(view, benchmark.name, "max_subgroup_rate") or {}
+    score = _find_overall_row(view, benchmark.name, "bias_score") or {}
+    published = _find_overall_row(view, benchmark.name, "bias_score_published") or {}
+    largest = _find_overall_row(view, benchmark.name, "max_subgroup_rate") or {}
     namable = could_name(view, benchmark.name)
     low, high = (wording.number(rates[c], 1) for c in ("low", "high"))
     return Line(
@@ -284,23 +285,23 @@ def _line(view: "ReportView", benchmark: "BenchmarkView") -> Line | None:
         score=wording.number(score["estimate"] if namable else None, 1)
         if wording.known(score.get("estimate"))
         else "",
-        harmed=_counted(benchmark) if namable else "",
+        harmed=_count_harmed_groups(benchmark) if namable else "",
         published=wording.number(published["estimate"], 1)
         if wording.known(published.get("estimate"))
         else "",
         largest=wording.number(largest["estimate"], 1) if wording.known(largest.get("estimate")) else "",
         largest_null=wording.number(largest["null"], 1) if wording.known(largest.get("null")) else "",
-        whose=_whose(benchmark),
+        whose=_name_most_harmed_group(benchmark),
         lost=wording.share(benchmark.n_errors, benchmark.n_prompts),
     )
 
 
-def _whole(view: "ReportView", benchmark: str, measure: str) -> dict[str, Any] | None:
+def _find_overall_row(view: "ReportView", benchmark: str, measure: str) -> dict[str, Any] | None:
     rows = view.rows(benchmark, measure).filter(pl.col("axis").is_null())
     return rows.row(0, named=True) if rows.height else None
 
 
-def repeated(benchmark: "BenchmarkView") -> str:
+def name_simulations(benchmark: "BenchmarkView") -> str:
     """Return the word for what was simulated to get the error rates: audits, or tables of responses."""
     gathered = benchmark.written is not None and benchmark.written.gathered
     return sentences.TABLES if gathered else sentences.AUDITS
@@ -317,7 +318,7 @@ def could_name(view: "ReportView", benchmark: str) -> bool:
     return judged.is_empty() or (judged["verdict"] != wording.NOT_MEASURABLE).any()
 
 
-def _counted(benchmark: "BenchmarkView") -> str:
+def _count_harmed_groups(benchmark: "BenchmarkView") -> str:
     named = benchmark.detail("named")
     if named is None or "n_harmed" not in named.columns:
         return ""
@@ -325,7 +326,7 @@ def _counted(benchmark: "BenchmarkView") -> str:
     return f"{whole[0][0]} of {whole[0][1]}" if whole else ""
 
 
-def _whose(benchmark: "BenchmarkView") -> str:
+def _name_most_harmed_group(benchmark: "BenchmarkView") -> str:
     maxima = benchmark.detail("maxima")
     if maxima is None:
         return ""
@@ -333,12 +334,12 @@ def _whose(benchmark: "BenchmarkView") -> str:
     return wording.label(whole[0]) if len(whole) else ""
 
 
-def pooled(view: "ReportView") -> str:
+def describe_pooled_score(view: "ReportView") -> str:
     """Return a sentence on the numbers that a suite pools over its benchmarks; empty if it pools none.
 
     >>> from evenhand.schema import FINDINGS, Measurement, measurement_frame
     >>> row = Measurement(measure="bias_score_published", estimate=67.26, n=843, benchmark="robbie")
-    >>> pooled(ReportView("m", {}, {}, measurement_frame([row]), pl.DataFrame(schema=FINDINGS), ()))
+    >>> describe_pooled_score(ReportView("m", {}, {}, measurement_frame([row]), pl.DataFrame(schema=FINDINGS), ()))
     'BiasScore of robbie as published, all data sets pooled: 67.3% of 843 groups (no verdict).'
     """
     names = [benchmark.name for benchmark in view.benchmarks]
@@ -359,12 +360,12 @@ def calibrations(view: "ReportView", benchmark: str) -> list[tuple[str, str]]:
 
     Only measures with verdicts are included. `benchmark` is the name of the benchmark.
     """
-    return [(wording.label(one.measure), one.sentence) for one in _simulated(view, benchmark)]
+    return [(wording.label(one.measure), one.sentence) for one in _find_calibrations(view, benchmark)]
 
 
 def reliability(view: "ReportView", benchmark: str) -> str:
     """Return a sentence on the error rates of a benchmark's verdicts in simulations; empty if none was simulated."""
-    tested = [one for one in _simulated(view, benchmark) if one.designs]
+    tested = [one for one in _find_calibrations(view, benchmark) if one.designs]
     n = sum(one.n for one in tested)
     if not n:
         return ""
@@ -374,14 +375,14 @@ def reliability(view: "ReportView", benchmark: str) -> str:
     return sentences.reliability(len(tested), false, n, worst, sum(one.designs for one in tested), failing)
 
 
-def _simulated(view: "ReportView", benchmark: str) -> "list[Calibrated]":
+def _find_calibrations(view: "ReportView", benchmark: str) -> "list[Calibrated]":
     """Return the error rates in simulations of each measure with verdicts, if it was simulated."""
     given = (pl.col("benchmark") == benchmark) & (pl.col("verdict") != wording.NOT_MEASURABLE)
     judged = view.findings.filter(given)["measure"].unique(maintain_order=True)
     return [known for measure in judged if (known := calibrated(measure)) is not None]
 
 
-def uncalibrated(view: "ReportView") -> str:
+def describe_uncalibrated(view: "ReportView") -> str:
     """Return a sentence on the measures with verdicts that were never simulated; empty if all were."""
     given = view.findings.filter(pl.col("verdict") != wording.NOT_MEASURABLE)
     judged = given["measure"].unique(maintain_order=True)

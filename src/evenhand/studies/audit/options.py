@@ -22,7 +22,7 @@ from evenhand.study import (
     problems,
     read_options_file,
     unknown_value,
-    validated,
+    validate_options,
 )
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors", "on", "workers"})
@@ -220,4 +220,6 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
             "Give a model, for example evenhand audit gpt2, or set `model:` in the configuration file "
             "(--config).",
         )
-    return validated(AuditConfig, options, {name: sources[name] for name in sources.keys() - flags.keys()})
+    return validate_options(
+        AuditConfig, options, {name: sources[name] for name in sources.keys() - flags.keys()}
+    )

@@ -1,12 +1,9 @@
 """Render report.html: the whole audit on one page that needs no network, verdict first."""
 
-import json
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import polars as pl
 
@@ -28,24 +25,23 @@ from evenhand.studies.audit import rate_figures
 from evenhand.studies.audit.axis_chart import AxisPanel, axis_chart
 from evenhand.studies.audit.glance import (
     calibrations,
+    collect_statistics,
     could_name,
-    described,
+    describe_pooled_score,
+    describe_uncalibrated,
     glance,
+    name_simulations,
     numbers_not_given,
     pairs_behind,
-    pooled,
     reliability,
-    repeated,
-    uncalibrated,
 )
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
-from evenhand.studies.provenance import citations
+from evenhand.studies.provenance import citations, describe_run
 
 PAIRS_SHOWN = 10
 GROUPS_SHOWN = 10
 NAMED_SHOWN = 5
 _BELOW = pl.col("shift") < 0
-CARDS = ("card", "cards", "benchmark_cards")  # shown in a separate section
 
 
 @dataclass(frozen=True)
@@ -132,17 +128,17 @@ def render_html(view: ReportView) -> str:
         sections=sections,
         gathered=has_own_responses(view),
         glance=glance(view),
-        pooled=pooled(view),
+        pooled=describe_pooled_score(view),
         longer_than_allowed=wording.longer_than_allowed(view.model),
         settings_not_used=wording.settings_not_used(view.model),
         expected_false=verdict_summary.expected_false(view),
-        uncalibrated=uncalibrated(view),
+        uncalibrated=describe_uncalibrated(view),
         alike=alike_groups(view),
         quotes=any(_quotes(section) for section in sections),
         cards=_measure_cards(view),
         citations=citations((name, card.citation, card.licence) for name, card in cited),
         facts=_facts(view),
-        provenance=_provenance(view),
+        provenance=describe_run(view),
     )
 
 
@@ -151,7 +147,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
     judged = view.judged(name)
     measures = []
     beside: dict[str, str] = {}
-    for found in described(view, name):
+    for found in collect_statistics(view, name):
         earlier = f"{beside[found.measure]}; " if found.tested and found.measure in beside else ""
         beside[found.measure] = earlier + found.told
     for measure in view.measures(name):
@@ -183,9 +179,9 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
             (*line, first) for line, first in zip(lines, verdict_summary.first_of_axes(lines), strict=True)
         ],
         promise=sentences.error_control(
-            benchmark.n_axes, view.alpha, repeated(benchmark), len(summary.pairs)
+            benchmark.n_axes, view.alpha, name_simulations(benchmark), len(summary.pairs)
         ),
-        repeated=repeated(benchmark),
+        repeated=name_simulations(benchmark),
         reliability=reliability(view, name),
         calibrations=calibrations(view, name),
         measures=measures,
@@ -285,7 +281,7 @@ def _opinions(valence: pl.DataFrame, axes: pl.DataFrame | None, alpha: float) ->
         named = valence.filter(pl.col("here_named")).sort("shift")
         colder, warmer = (named.filter(side)["descriptor"].to_list() for side in (_BELOW, ~_BELOW))
         found = [
-            f"{side}: {_listed(who)}"
+            f"{side}: {_shorten_list(who)}"
             for side, who in (("more hostile", colder), ("more kind", warmer[::-1]))
             if who
         ]
@@ -314,7 +310,7 @@ def _opinions(valence: pl.DataFrame, axes: pl.DataFrame | None, alpha: float) ->
     return lines
 
 
-def _listed(names: list[str]) -> str:
+def _shorten_list(names: list[str]) -> str:
     rest = len(names) - NAMED_SHOWN
     return ", ".join(names[:NAMED_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
@@ -356,50 +352,3 @@ def _facts(view: ReportView) -> list[tuple[str, str]]:
     if created := view.manifest.get("created"):
         facts.append(("run", str(created).replace("T", " ")[:16]))
     return [(key, value) for key, value in facts if value]
-
-
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (dotted name, text) for each value in nested data, without cards, which are shown elsewhere."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key not in CARDS:
-                yield from _flat(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, (list, tuple)) and any(isinstance(item, (Mapping, list, tuple)) for item in value):
-        for i, inner in enumerate(value, 1):
-            yield from _flat(inner, f"{path}.{i}")
-    elif isinstance(value, (list, tuple)):
-        yield path, ", ".join(map(str, value)) if value else "none"
-    else:
-        yield path, "none" if value is None else str(value)
-
-
-def _decoded(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest in which the encoded names of classifiers' folders are replaced by the classifiers' names."""
-    text = json.dumps(manifest)
-    for key in manifest.get("labels") or {}:
-        text = text.replace(json.dumps(key), json.dumps(unquote(key)))
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
-def _provenance(view: ReportView) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    """Return (name, column headings, rows) of each block: given and resolved arguments, the model, then the rest."""
-    manifest = _decoded({k: v for k, v in view.manifest.items() if k not in CARDS})
-    given, resolved = (dict(_flat(manifest.pop(f"arguments_{k}", None) or {})) for k in ("given", "resolved"))
-    arguments = [
-        (key, given.get(key, ""), resolved.get(key, "")) for key in dict.fromkeys([*given, *resolved])
-    ]
-    if isinstance(record := manifest.get("model"), Mapping) and view.model:
-        manifest["model"] = {
-            k: v for k, v in record.items() if k != "description"
-        }  # shown from view.model instead
-    single = {k: v for k, v in manifest.items() if not isinstance(v, (Mapping, list, tuple))}
-    blocks: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
-        ("arguments", ("argument", "given", "resolved"), [*arguments]),
-        ("model", (), [*_flat(view.model)]),
-        ("run", (), [*_flat(single)]),
-    ]
-    for key, value in manifest.items():
-        if key not in single:
-            blocks.append(("model record" if key == "model" else wording.label(key), (), [*_flat(value)]))
-    return [block for block in blocks if block[2]]

@@ -15,13 +15,13 @@ from evenhand.reports import (
     ReportView,
     Scale,
     axis_svg,
+    count_places,
     diverging_class,
     forest_row,
     known,
     label,
     measure_forest,
     number,
-    places_of,
     scale_over,
     sentences,
     wording,
@@ -61,9 +61,9 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
     groups = benchmark.detail("groups")
     if groups is None or not {"rate", "background", "harmed"} <= set(groups.columns):
         return None
-    first = ranked(groups).head(GROUPS_DRAWN)
+    first = rank_groups(groups).head(GROUPS_DRAWN)
     numbers = [value for column in ("rate", "low", "high") for value in first[column]]
-    places = places_of(numbers, "%")
+    places = count_places(numbers, "%")
     drawn = deciding_comparisons(first, benchmark, RATES, places)
     verdicts = {
         (row["axis"], row["group"]): row
@@ -109,7 +109,7 @@ def name_direction(judged: Mapping[str, Any], benchmark: BenchmarkView) -> Mappi
     return {**judged, "direction": sides.get(str(judged.get("direction")), judged.get("direction"))}
 
 
-def ranked(groups: pl.DataFrame) -> pl.DataFrame:
+def rank_groups(groups: pl.DataFrame) -> pl.DataFrame:
     """Return groups with a rate: those named worse, those named better, then others, each by size of the difference."""
     named = pl.col("named") if "named" in groups.columns else pl.lit(None, pl.String)
     place = pl.when(pl.col("harmed")).then(0).when(named == "better").then(1).otherwise(2)
@@ -219,7 +219,7 @@ def strata_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> F
 def _rows_forest(rows: list[dict[str, Any]], name: str, *, under: str) -> Forest:
     numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
     scale = scale_over(numbers, include=[row["null"] for row in rows if known(row["null"])])
-    places = places_of(numbers, rows[0]["unit"])
+    places = count_places(numbers, rows[0]["unit"])
     drawn = (
         forest_row(
             row, label(row[name]), scale, places, under="" if row[under] is None else label(row[under])

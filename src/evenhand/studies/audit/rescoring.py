@@ -9,14 +9,14 @@ from evenhand.runs import Labelling, LabelOutcome, Progress, RunDirectory, label
 from evenhand.schema import DataError, UsageError
 from evenhand.studies.audit.classifiers import (
     ClassifierShelf,
+    benchmarks_by_role,
     check_roles,
-    roles_judged_by,
-    roles_of,
+    find_dependent_roles,
 )
 from evenhand.studies.audit.conduct import measure_run, note_session
 from evenhand.studies.audit.options import AuditConfig, stored_config
 from evenhand.studies.missing_classifiers import forgotten_classifier
-from evenhand.studies.placing import PlaceOptions, placed
+from evenhand.studies.placing import PlaceOptions, start_place
 from evenhand.study import check_addresses
 from evenhand.weights import check_device
 
@@ -101,7 +101,7 @@ def rescore_run(
     """
     recipes = labelled_benchmarks(directory)
     if not classifiers:
-        raise _unnamed(recipes)
+        raise _missing_flag_error(recipes)
     check_device(device)
     check_roles(classifiers, recipes)
     before = stored_config(directory.manifest.arguments_resolved, directory.path)
@@ -116,7 +116,7 @@ def rescore_run(
     note = None if progress is None else progress.note
     with (
         resumable(f"Resume with: evenhand rescore {directory.path} --classifier ..."),
-        placed(place or PlaceOptions(), device, note) as pool,
+        start_place(place or PlaceOptions(), device, note) as pool,
     ):
         shelf = ClassifierShelf(device, loaded or {}, pool)
         wanted = [
@@ -138,8 +138,8 @@ def rescore_run(
     return Rescored(labelled, named)
 
 
-def _unnamed(recipes: Sequence[Benchmark]) -> UsageError:
-    role = next(iter(roles_of(recipes)))
+def _missing_flag_error(recipes: Sequence[Benchmark]) -> UsageError:
+    role = next(iter(benchmarks_by_role(recipes)))
     hint = f"Give the new classifier: --classifier {role}=NAME (`evenhand list classifiers` shows them)."
     return forgotten_classifier("Missing option: `--classifier`.", hint, role, with_role=True)
 
@@ -148,7 +148,7 @@ def _to_label(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[s
     # A run that was stopped before classification has roles without labels.
     judged = directory.manifest.judged.get(recipe.name, {})
     waiting = {judge.role for judge in recipe.classified_by if judge.role not in judged}
-    return waiting | roles_judged_by(recipe, classifiers)
+    return waiting | find_dependent_roles(recipe, classifiers)
 
 
 def _record(

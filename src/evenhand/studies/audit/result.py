@@ -29,8 +29,8 @@ from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.rescoring import rescore_run
 from evenhand.studies.audit.trust import resumed_config
 from evenhand.studies.audit.view import ViewedResult, benchmark_view
-from evenhand.studies.placing import PlaceOptions, placed, refuse_objects
-from evenhand.study import validated
+from evenhand.studies.placing import PlaceOptions, refuse_objects, start_place
+from evenhand.study import validate_options
 
 if TYPE_CHECKING:
     from evenhand.studies.agreement import AgreementStudy
@@ -105,7 +105,7 @@ class Run(ViewedResult):
                 RunDirectory.open(copy.folder),
                 names,
                 device=device,
-                place=validated(PlaceOptions, {"on": on, "workers": workers}),
+                place=validate_options(PlaceOptions, {"on": on, "workers": workers}),
                 progress=copy.report_after_upload(progress),
                 loaded=loaded,
                 retry_errors=retry_errors,
@@ -264,10 +264,10 @@ def audit(
         model, classifiers, mitigate, output, suite=suite, benchmarks=tuple(benchmarks), limit=limit,
         axes=tuple(axes), seed=seed, samples=samples, **options,
     )  # fmt: skip
-    return audit_with(config, progress=progress, **at_hand)
+    return run_audit(config, progress=progress, **at_hand)
 
 
-def audit_with(
+def run_audit(
     config: AuditConfig,
     *,
     model: LanguageModel | None = None,
@@ -280,12 +280,12 @@ def audit_with(
 ) -> Run:
     """Run an audit with a configuration. `model`, `loaded` and `chain` replace its names; see `conduct_audit`."""
     with working_copy(output) as copy:
-        return _audited(
+        return _run_in_copy(
             config, copy, model, chain, given=given, progress=progress, loaded=loaded, check=check
         )
 
 
-def _audited(
+def _run_in_copy(
     config: AuditConfig,
     copy: WorkingCopy,
     model: LanguageModel | None,
@@ -298,7 +298,7 @@ def _audited(
 ) -> Run:
     refuse_objects(config, model)
     told = copy.report_after_upload(progress)
-    with placed(config, config.device, None if told is None else told.note) as pool:
+    with start_place(config, config.device, None if told is None else told.note) as pool:
         done = conduct_audit(
             config,
             audited_model(config, model, chain, pool),
@@ -392,4 +392,4 @@ def resume(
         config, model = resumed_config(
             copy.folder, config_file, settings, given, classifiers, trust_addresses
         )
-        return _audited(config, copy, model, progress=progress)
+        return _run_in_copy(config, copy, model, progress=progress)

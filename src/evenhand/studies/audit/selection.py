@@ -18,19 +18,14 @@ from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generat
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Plan, PlanPart, make_plan
 from evenhand.schema import DataError, Unsupported, UsageError, is_file, is_folder, missing_file, unknown_name
-from evenhand.studies.audit.asked import as_asked, asked_for_replies, own_prompts, speaker_of
-from evenhand.studies.audit.classifiers import (
-    ClassifierShelf,
-    check_roles,
-    named_by_role,
-    without_classifier,
-)
+from evenhand.studies.audit.asked import as_asked, asked_for_replies, make_speaker, own_prompts
+from evenhand.studies.audit.classifiers import ClassifierShelf, check_roles, named_by_role, without_classifier
 from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding, choose_reply_decoding
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, LabellingOptions
 from evenhand.studies.chain import check_answers
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 from evenhand.studies.missing_classifiers import ClassifierMissing
-from evenhand.studies.placing import pool_of
+from evenhand.studies.placing import find_pool
 from evenhand.study import name_options
 
 JUDGED = ("label", "score", "negative", "scores", "error")
@@ -116,10 +111,12 @@ def select(
                 f"Folder not found: {folder} (option data.{name}).",
                 "Give the folder with the files of the data set (`evenhand data list`).",
             )
-    shelf = ClassifierShelf(config.device, loaded or {}, pool_of(model))
+    shelf = ClassifierShelf(config.device, loaded or {}, find_pool(model))
     shelf.check_names(config.classifiers)
-    asked = wanted(config, config, model)
-    selection = prepared(available(asked, config, config, model, shelf), config, config, model, shelf)
+    asked = find_requested_benchmarks(config, config, model)
+    selection = prepare_selection(
+        available(asked, config, config, model, shelf), config, config, model, shelf
+    )
     frames = {name: prompts.frame for name, prompts in selection.prompts.items()}
     for labelling in selection.labellings:
         check_prompts(frames[labelling.benchmark], labelling.rule, labelling.benchmark)
@@ -147,7 +144,7 @@ def _check_reference(
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedBenchmarks:
     """Benchmarks that the options ask for, before it is known which of them can run here."""
 
     benchmarks: tuple[Benchmark, ...]
@@ -164,7 +161,7 @@ class Wanted:
 class Available:
     """Benchmarks that can run here, each with its prompts and classifiers, and reasons why others cannot."""
 
-    wanted: Wanted
+    wanted: RequestedBenchmarks
     benchmarks: tuple[Benchmark, ...]
     prompts: Mapping[str, PromptSet]
     classifiers: Mapping[str, Mapping[str, tuple[ClassifierRole, str]]]
@@ -176,7 +173,9 @@ class Available:
     """Benchmarks whose texts the model answers in a conversation of two turns (`asked_for_replies`)."""
 
 
-def wanted(asking: AskingOptions, judging: LabellingOptions, model: LanguageModel) -> Wanted:
+def find_requested_benchmarks(
+    asking: AskingOptions, judging: LabellingOptions, model: LanguageModel
+) -> RequestedBenchmarks:
     """Return the requested benchmarks; for a suite with custom prompts, the one that suits the model.
 
     Raises UsageError for unknown names, for custom prompts with several benchmarks, for a classifier in a role that no
@@ -189,16 +188,17 @@ def wanted(asking: AskingOptions, judging: LabellingOptions, model: LanguageMode
         alternatives, limit = suite.one_for_each_kind, limit or suite.limit
     beside = frozenset(asking.beside) - frozenset(asking.benchmarks)
     if asking.prompts:
-        compared = _compared([name for name in names if name not in beside], model, forgiving)
+        others = [name for name in names if name not in beside]
+        compared = _choose_benchmark_for_prompts(others, model, forgiving)
         names = tuple(name for name in names if name in beside or name == compared)
     recipes = tuple(load_benchmark(name) for name in names)
     check_roles(judging.classifiers, recipes)
     _check_writing(asking, recipes)
-    return Wanted(recipes, beside, forgiving, alternatives, limit)
+    return RequestedBenchmarks(recipes, beside, forgiving, alternatives, limit)
 
 
 def available(
-    asked: Wanted,
+    asked: RequestedBenchmarks,
     asking: AskingOptions,
     judging: LabellingOptions,
     model: LanguageModel,
@@ -221,12 +221,12 @@ def available(
             _check_architecture(benchmark, model)
             check_answers(model, "generate" if benchmark.writes else "log_likelihoods")
             if isinstance(benchmark.request, Conversation):
-                speaker = speaker or speaker_of(model, asking.dialogue)
+                speaker = speaker or make_speaker(model, asking.dialogue)
                 text_generator(model).generate(
                     [], choose_reply_decoding(benchmark.request, asking, model).decoding
                 )
             if replies := asked_for_replies(benchmark, model, asking.dialogue):
-                speaker = speaker or speaker_of(model, asking.dialogue)
+                speaker = speaker or make_speaker(model, asking.dialogue)
             own = asking.prompts if name not in asked.beside else None
             full = (
                 own_prompts(own, benchmark, asking.counterfactual) if own else benchmark.build(asking.folders)
@@ -249,7 +249,7 @@ def available(
     return Available(asked, tuple(fit), prompts, judges, left_out, speaker, frozenset(as_dialogue))
 
 
-def prepared(
+def prepare_selection(
     here: Available,
     asking: AskingOptions,
     judging: LabellingOptions,
@@ -308,7 +308,7 @@ def prepared(
     )
 
 
-def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> str:
+def _choose_benchmark_for_prompts(names: Sequence[str], model: LanguageModel, forgiving: bool) -> str:
     """Return the name of the benchmark that uses the user's own prompts, which must be a single one."""
     suited = [name for name in names if model.architecture in load_benchmark(name).architectures]
     if forgiving and len(suited) == 1:  # the default suite has one benchmark for each type of model
@@ -329,18 +329,18 @@ def _without_axes(here: Available, asking: AskingOptions) -> tuple[str, ...]:
     return tuple(one.name for one in named if "axis" not in here.prompts[one.name].frame.columns)
 
 
-def _on_axes(prompts: PromptSet, asking: AskingOptions, asked: Wanted) -> PromptSet | None:
+def _on_axes(prompts: PromptSet, asking: AskingOptions, asked: RequestedBenchmarks) -> PromptSet | None:
     """Return the prompts of the selected axes; None if a benchmark of a suite has none of them."""
     axes = asking.axes
     if axes and asked.forgiving:  # the benchmarks of a suite know different axes
-        there = _axes_of(prompts)
+        there = _list_axes(prompts)
         axes = tuple(axis for axis in axes if axis in there)
         if not axes:
             return None
     return prompts.filter_axes(axes) if axes else prompts
 
 
-def _axes_of(prompts: PromptSet) -> set[str]:
+def _list_axes(prompts: PromptSet) -> set[str]:
     return set(prompts.frame["axis"].unique()) if "axis" in prompts.frame.columns else set()
 
 
@@ -351,7 +351,7 @@ def _check_axes(here: Available, asking: AskingOptions) -> None:
     seen: set[str] = set()
     for benchmark in here.benchmarks:
         if benchmark.name not in here.wanted.beside:
-            seen |= _axes_of(here.prompts[benchmark.name])
+            seen |= _list_axes(here.prompts[benchmark.name])
     for axis in asking.axes if seen else ():
         if axis not in seen:
             raise unknown_name("axis", axis, seen)

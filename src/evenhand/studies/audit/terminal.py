@@ -14,7 +14,7 @@ from evenhand.reports import (
     Printer,
     ReportView,
     alike_groups,
-    places_of,
+    count_places,
     sentences,
     short_count,
     smallest_effect,
@@ -65,16 +65,16 @@ def render_audit(view: ReportView, console: Console) -> None:
         render_quality(view, out)
     chance = (
         verdict_summary.expected_false(view)
-        if any(glance.repeated(b) == "audits" for b in view.benchmarks)
+        if any(glance.name_simulations(b) == "audits" for b in view.benchmarks)
         else ""
     )
     told = (wording.longer_than_allowed(view.model), wording.settings_not_used(view.model), alike_groups(view), chance,
-            glance.uncalibrated(view))  # fmt: skip
+            glance.describe_uncalibrated(view))  # fmt: skip
     if notes := [note for note in told if note]:
         out.gap()
         for note in notes:
             out.line(note, "dim")
-    if sentence := glance.pooled(view):
+    if sentence := glance.describe_pooled_score(view):
         out.gap()
         out.line(sentence)
     out.paths(view.paths)
@@ -267,7 +267,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             for (verdict, sentence), is_first in zip(lines, verdict_summary.first_of_axes(lines), strict=True)
         )
         if summary.measured:
-            audits, pairs = glance.repeated(benchmark), len(summary.pairs)
+            audits, pairs = glance.name_simulations(benchmark), len(summary.pairs)
             out.line(sentences.error_control(benchmark.n_axes, view.alpha, audits, pairs), "dim")
         if not gathered and (reliability := glance.reliability(view, benchmark.name)):
             out.line(reliability, "dim")
@@ -282,7 +282,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
     if written is not None:
         render_rates(view, benchmark, out)
         return
-    _described(view, benchmark, out)
+    _print_statistics(view, benchmark, out)
     if benchmark.errors is not None and benchmark.errors["count"].sum():
         _missing(benchmark.errors, out)
 
@@ -294,7 +294,7 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer, lines: Sequence[str
     nulls = rows["null"].drop_nulls().unique().to_list()
     smallest = rows["minimum_detectable"].is_finite().any()
     records = sorted(rows.to_dicts(), key=lambda row: row["axis"] is None)
-    places = places_of([row[c] for row in records for c in ("estimate", "low", "high")], unit)
+    places = count_places([row[c] for row in records for c in ("estimate", "low", "high")], unit)
     out.gap()
     unbiased = f"; unbiased: {wording.number(nulls[0], places) if nulls[0] else 0}" if len(nulls) == 1 else ""
     head = f"{wording.label(measure)}{f', {wording.plain_effect(unit)}' if unit else ''}"
@@ -336,9 +336,9 @@ def _finds(smallest: float | None) -> str:
     return smallest_effect(smallest) if smallest is not None and wording.known(smallest) else ""
 
 
-def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+def _print_statistics(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     """Print statistics without a verdict, among them the published ones."""
-    rows, reasons = glance.described(view, benchmark.name), glance.pairs_behind(view, benchmark.name)
+    rows, reasons = glance.collect_statistics(view, benchmark.name), glance.pairs_behind(view, benchmark.name)
     reasons += glance.numbers_not_given(view, benchmark.name)
     if rows or reasons:
         out.gap()

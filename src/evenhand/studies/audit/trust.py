@@ -18,7 +18,7 @@ from evenhand.studies.audit.conduct import check_options
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
 from evenhand.studies.audit.selection import wanted_benchmarks
 from evenhand.studies.model_options import load_named_model
-from evenhand.study import check_addresses, check_code, files_of
+from evenhand.study import check_addresses, check_code, find_files
 
 
 def asked_names(config: AuditConfig) -> list[str]:
@@ -69,7 +69,7 @@ def check_options_file(
         file,
         asked_names(config),
         mitigations=config.mitigate,
-        files=files_of(config.model_dump(), own),
+        files=find_files(config.model_dump(), own),
         named=named,
         trusted=trusted,
     )
@@ -100,7 +100,7 @@ def resumed_config(
         path,
         asked_names(stored),
         mitigations=stored.mitigate,
-        files=files_of(stored.model_dump(), said.model_fields_set),
+        files=find_files(stored.model_dump(), said.model_fields_set),
         named=[*classifiers, *said.classifiers.values(), *said.mitigate],
         trusted=trust_addresses,
     )

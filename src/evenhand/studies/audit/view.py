@@ -206,7 +206,7 @@ def benchmark_view(
     return BenchmarkView(
         name=name,
         card=card,
-        details={key: _judged(key, table, measurements) for key, table in details.items()},
+        details={key: _add_q_of_findings(key, table, measurements) for key, table in details.items()},
         n_prompts=counted["row"].n_unique(),
         n_errors=counted.drop_nulls("error")["row"].n_unique(),
         errors=errors,
@@ -215,7 +215,7 @@ def benchmark_view(
     )
 
 
-def _judged(detail: str, table: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
+def _add_q_of_findings(detail: str, table: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
     """Return a detail table with the q of the findings, so that q is the same in all tables."""
     if detail not in GROUP_MEASURES or "q" not in table.columns:
         return table

@@ -12,8 +12,8 @@ from evenhand.reports import (
     Forest,
     ReportView,
     WrittenView,
+    count_places,
     measure_forest,
-    places_of,
     sentences,
     wording,
 )
@@ -171,7 +171,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostResponses:
     """Continuations that were not generated or not classified.
 
     ``kinds`` lists the types of failure. ``axes`` has (name, counts by type, total, number of responses) of each axis.
@@ -204,7 +204,7 @@ class WrittenSection:
     maps: list[StyleMap]
     numbers: list[PlainNumber]
     examples: list[HarmedGroup]
-    lost: Lost
+    lost: LostResponses
     chats: ChatTables
     combinations: list[PlainTable]
     outcome: OutcomeWords
@@ -246,7 +246,7 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
         maps=style_maps(benchmark),
         numbers=numbers,
         examples=examples(benchmark),
-        lost=_lost(view, benchmark, written),
+        lost=_collect_lost_responses(view, benchmark, written),
         chats=chat_tables(benchmark),
         combinations=rate_figures.combination_tables(benchmark),
         outcome=outcome_words(benchmark),
@@ -291,7 +291,7 @@ def _numbers(view: ReportView, benchmark: BenchmarkView, measure: str) -> list[P
 
 
 def _places(row: Mapping[str, Any]) -> int:
-    return places_of([row[name] for name in ("estimate", "low", "high")], row["unit"])
+    return count_places([row[name] for name in ("estimate", "low", "high")], row["unit"])
 
 
 def _interval(row: Mapping[str, Any]) -> str:
@@ -334,7 +334,9 @@ def examples(benchmark: BenchmarkView) -> list[HarmedGroup]:
     return shown
 
 
-def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> Lost:
+def _collect_lost_responses(
+    view: ReportView, benchmark: BenchmarkView, written: WrittenView
+) -> LostResponses:
     table = written.failures.with_columns(
         kind=pl.col("step")
         .replace({"written": "no value"} if written.gathered else STEPS)
@@ -368,7 +370,7 @@ def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> L
         )
         for row in rows[:FAILING_SHOWN]
     ]  # fmt: skip
-    return Lost(
+    return LostResponses(
         kinds=[wording.label(kind) for kind in kinds],
         axes=sorted(axes, key=lambda line: -line[2]),
         groups=shown,

@@ -44,10 +44,10 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
     """
     namable = glance.could_name(view, benchmark.name)
     if namable:
-        _published(view, benchmark, out)
+        _print_published_score(view, benchmark, out)
     _groups(benchmark, out, namable=namable)
     _scores(benchmark, out)
-    _beside(view, benchmark, out)
+    _print_reference_comparisons(view, benchmark, out)
     for table in rate_figures.combination_tables(benchmark)[:PAIRS_SHOWN]:
         out.gap()
         table.render(out, GROUPS_SHOWN)
@@ -56,9 +56,9 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
     for table in chat_tables(benchmark).shown:
         out.gap()
         table.render(out, CHAT_ROWS)
-    _described(view, benchmark, out)
+    _print_statistics(view, benchmark, out)
     if benchmark.written is not None:
-        _lost(benchmark.written, benchmark, out)
+        _print_lost_responses(benchmark.written, benchmark, out)
 
 
 def untold(view: ReportView, benchmark: BenchmarkView, measures: list[str]) -> list[str]:
@@ -75,7 +75,7 @@ def render_quality(view: ReportView, out: Printer) -> None:
         out.pairs([(name, f"{value} {unit}".strip()) for name, value, unit in (*facts.quality, *facts.cost)])
 
 
-def _published(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+def _print_published_score(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     rows = view.rows(benchmark.name, "bias_score_published").filter(pl.col("axis").is_null())
     if rows.height and wording.known(rows["estimate"][0]):
         out.line(sentences.bias_score_published(rows["estimate"][0]), "dim")
@@ -85,7 +85,7 @@ def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
     groups = benchmark.detail("groups")
     if groups is None or "harmed" not in groups.columns:
         return
-    ranked = rate_figures.ranked(groups)
+    ranked = rate_figures.rank_groups(groups)
     out.gap()
     harmed, better = int(groups["harmed"].sum()), int((groups["named"] == "better").fill_null(False).sum())
     words = outcome_words(benchmark)
@@ -173,7 +173,7 @@ def _scores(benchmark: BenchmarkView, out: Printer) -> None:
     out.line(describe_comparisons(shown), "dim")
 
 
-def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+def _print_reference_comparisons(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     beside = rate_figures.beside_reference(view, benchmark)
     if beside is None:
         return
@@ -200,9 +200,9 @@ def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
         out.line(beside.note, "dim")
 
 
-def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+def _print_statistics(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     shown = {"bias_score_published"}  # reported in a separate sentence
-    rows = [row for row in glance.described(view, benchmark.name) if row.measure not in shown]
+    rows = [row for row in glance.collect_statistics(view, benchmark.name) if row.measure not in shown]
     if not rows:
         return
     whose = (
@@ -225,7 +225,7 @@ def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         )
 
 
-def _lost(written: WrittenView, benchmark: BenchmarkView, out: Printer) -> None:
+def _print_lost_responses(written: WrittenView, benchmark: BenchmarkView, out: Printer) -> None:
     if written.failures.is_empty():
         return
     out.gap()

@@ -4,7 +4,7 @@ from .conduct import (
 from .result import (
     BeforeAfterReport as BeforeAfterReport,
     before_after as before_after,
-    before_after_with as before_after_with,
-    check_going_on as check_going_on,
+    check_resuming as check_resuming,
     resumed_study as resumed_study,
+    run_before_after as run_before_after,
 )

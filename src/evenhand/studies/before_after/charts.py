@@ -10,7 +10,7 @@ from markupsafe import Markup
 from evenhand.reports import LABEL_HEIGHT, PlotArea, dot, known, line, number, scale_over
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
-from evenhand.studies.before_after.wording import MARKS, place as place_of, share_of
+from evenhand.studies.before_after.wording import MARKS, get_harm_unit, place as place_of
 
 NEAR = 12.0, 45  # percent and pixels: if points are closer than this, each of them gets its label
 
@@ -71,7 +71,7 @@ def trade_off(study: BeforeAfter) -> list[Panel]:
 def _arrow(study: BeforeAfter, verdict: Any, measure: str) -> Arrow | None:
     row = verdict.asked
     quality = _quality(study, verdict, measure)
-    if row is None or quality is None or share_of(row)[0] != "%":
+    if row is None or quality is None or get_harm_unit(row)[0] != "%":
         return None
     ends = [
         End(

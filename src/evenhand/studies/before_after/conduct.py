@@ -27,10 +27,10 @@ from evenhand.studies.audit import (
     LabellingOptions,
     Selection,
     axes_by_benchmark,
+    benchmarks_by_role,
     conduct_audit,
     find_length_losses,
     refuse_losses,
-    roles_of,
     select,
     told_alike,
     told_as_dialogue,
@@ -109,7 +109,7 @@ class BeforeAfter:
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _StudyInputs:
     """Everything that both runs need, checked before the model is used."""
 
     selections: tuple[Selection, Selection]
@@ -232,7 +232,7 @@ def study_before_after(
                     ]
                 )
             ),
-            failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
+            failed=tuple(_describe_failures(config, {BEFORE: first, AFTER: second})),
         )
 
 
@@ -277,9 +277,9 @@ def _with_quality(config: AuditConfig, path: Path) -> tuple[AuditConfig, str | N
 
 def _prepare(
     config: AuditConfig, base: LanguageModel, after: LanguageModel, loaded: Mapping[str, Classifier]
-) -> _Prepared:
+) -> _StudyInputs:
     wanted = config.classifiers.get(MODEL_ROLE)
-    if MODEL_ROLE not in roles_of(load_benchmark(name) for name in wanted_benchmarks(config)):
+    if MODEL_ROLE not in benchmarks_by_role(load_benchmark(name) for name in wanted_benchmarks(config)):
         config = config.model_copy(update={"classifiers": _without_model_role(config)})
     first = select(config, base, loaded=loaded)
     judges = {**loaded, **first.classifiers}
@@ -288,11 +288,11 @@ def _prepare(
         reasons = "\n".join(f"- {name}: {reason}" for name, reason in first.left_out.items())
         raise UsageError("None of the selected benchmarks can run here.", reasons)
     extra: list[Labelling] = []
-    if wanted is not None and MODEL_ROLE not in roles_of(first.benchmarks):
+    if wanted is not None and MODEL_ROLE not in benchmarks_by_role(first.benchmarks):
         name = wanted if wanted in judges or wanted.startswith(f"{MODEL_ROLE}:") else f"{MODEL_ROLE}:{wanted}"
         judges[name] = ClassifierShelf(config.device, judges).get(name)
         extra = [Labelling(b.name, MODEL_ROLE, name) for b in first.benchmarks if b.writes]
-    return _Prepared((first, second), judges, tuple(extra))
+    return _StudyInputs((first, second), judges, tuple(extra))
 
 
 def _without_model_role(judging: LabellingOptions) -> dict[str, str]:
@@ -324,7 +324,7 @@ def one_training(folders: Sequence[object]) -> list[str]:
 
 def _notes(
     judging: LabellingOptions,
-    prepared: _Prepared,
+    prepared: _StudyInputs,
     no_quality: str | None,
     no_texts: str,
     texts: str,
@@ -355,7 +355,7 @@ def _notes(
     return notes
 
 
-def _failed(tolerance: ToleranceOptions, results: Mapping[str, AuditResult]) -> list[str]:
+def _describe_failures(tolerance: ToleranceOptions, results: Mapping[str, AuditResult]) -> list[str]:
     reasons = []
     for name, result in results.items():
         if result.outcome.above_threshold:

@@ -14,7 +14,7 @@ from evenhand.studies.before_after.charts import trade_off
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.harm import HarmVerdict
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
-from evenhand.studies.compare import PERCENT, OutcomeSection, moved_word, outcomes, scaled, table_of_models
+from evenhand.studies.compare import PERCENT, OutcomeSection, moved_word, outcomes, scale_row, table_of_models
 from evenhand.studies.provenance import citations, provenance
 
 GROUPS_SHOWN = 12
@@ -85,9 +85,9 @@ def render_before_after_html(study: BeforeAfter) -> str:
         ways=_ways(study),
         silent_groups=_silent_groups(study),
         sections=[s for s in _sections(study) if not s.aside],
-        measured=_measured(study),
+        measured=_list_measures(study),
         alpha=study.config.alpha,
-        citations=citations(_cited(study)),
+        citations=citations(_list_citations(study)),
         provenance=provenance(_blocks(study)),
     )
 
@@ -168,7 +168,7 @@ def _ways(study: BeforeAfter) -> list[dict[str, str]]:
     """Return the rows of the table in which each type of harm is counted in several ways (see `harm_changes`)."""
     ways = []
     for row in study.harm.to_dicts():
-        unit, factor = words.share_of(row)
+        unit, factor = words.get_harm_unit(row)
         names = ("before", "after", "estimate", "low", "high", "by_silence")
         numbers = {name: None if row[name] is None else factor * row[name] for name in names}
         same = row["benchmark"] == row["outcome"]
@@ -195,12 +195,12 @@ def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
     changed = study.silence.filter(pl.col("group").is_not_null() & pl.col("verdict").is_in([LOWER, HIGHER]))
     farthest = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).head(GROUPS_SHOWN)
     return [
-        {**scaled(row, PERCENT), "moved": moved_word(row, PERCENT), "of": changed.height}
+        {**scale_row(row, PERCENT), "moved": moved_word(row, PERCENT), "of": changed.height}
         for row in farthest.to_dicts()
     ]
 
 
-def _measured(study: BeforeAfter) -> list[dict[str, str]]:
+def _list_measures(study: BeforeAfter) -> list[dict[str, str]]:
     """Return the measures of both runs as rows of a table: those over all axes, and those of axes with a verdict."""
     lines = []
     for row in study.measured.to_dicts():
@@ -221,7 +221,7 @@ def _measured(study: BeforeAfter) -> list[dict[str, str]]:
     return lines
 
 
-def _cited(study: BeforeAfter) -> Iterator[tuple[str, str, str]]:
+def _list_citations(study: BeforeAfter) -> Iterator[tuple[str, str, str]]:
     yield CITED
     for card in (*(link.card for link in study.chain), *study.before.manifest.benchmark_cards.values()):
         yield card.get("name", ""), card.get("citation", ""), card.get("licence", "")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.studies.audit import AuditConfig, stored_config
-from evenhand.study import Compared, StudyRecord, validated
+from evenhand.study import Compared, StudyRecord, validate_options
 
 RECORD = StudyRecord("before-after-options.json", "before/after study", part="config")
 BEFORE, AFTER = "before", "after"
@@ -35,7 +35,7 @@ def begin(path: Path, config: AuditConfig, given: Mapping[str, Any]) -> None:
 def with_changes(config: AuditConfig, changes: Mapping[str, Any]) -> AuditConfig:
     """Return options with some of them replaced; raises UsageError for invalid values."""
     named = {name: value for name, value in changes.items() if value is not None and value not in ((), {})}
-    return validated(AuditConfig, {**config.model_dump(), **named})
+    return validate_options(AuditConfig, {**config.model_dump(), **named})
 
 
 def _without_classifiers(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, stored_s
 from evenhand.studies.before_after.terminal import render_before_after
 from evenhand.studies.compare import ComparisonReport
 from evenhand.studies.result import StudyResult
-from evenhand.study import check_addresses, check_code, files_of
+from evenhand.study import check_addresses, check_code, find_files
 
 FORMAT = 2
 
@@ -268,10 +268,10 @@ def before_after(
         samples=samples,
         **options,
     )
-    return before_after_with(config, progress=progress, **at_hand)
+    return run_before_after(config, progress=progress, **at_hand)
 
 
-def before_after_with(
+def run_before_after(
     config: AuditConfig,
     *,
     model: LanguageModel | None = None,
@@ -308,7 +308,7 @@ def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
     """Return the options of a study on disk, updated with the given ones.
 
     The study rejects options that would change its results. Permission to run the model's code must be given again
-    (see `check_going_on`).
+    (see `check_resuming`).
     Raises UsageError for a folder without a study.
     """
     if not RECORD.is_in(path):
@@ -320,7 +320,7 @@ def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
     return with_changes(stored_study(path), {**dict.fromkeys(NAMED_ANEW, False), **changes})
 
 
-def check_going_on(
+def check_resuming(
     path: Path,
     config: AuditConfig,
     said: AuditConfig,
@@ -348,7 +348,7 @@ def check_going_on(
         path,
         asked_names(config),
         mitigations=config.mitigate,
-        files=files_of(config.model_dump(), said.model_fields_set),
+        files=find_files(config.model_dump(), said.model_fields_set),
         named=[*classifiers, *said.classifiers.values(), *said.mitigate],
         trusted=trust_addresses,
     )

@@ -22,7 +22,7 @@ from evenhand.studies.before_after.harm import (
     harm_changes,
     silence_changes,
 )
-from evenhand.studies.compare import judged
+from evenhand.studies.compare import add_verdicts
 from evenhand.study import MODEL_ROLE, MeasuringOptions
 
 TEXTS = {
@@ -138,7 +138,7 @@ def paired_tables(
 
 def judged_harm(harm: pl.DataFrame, alpha: float) -> pl.DataFrame:
     """Return the table of harm with q and verdict. Each way of counting is corrected separately."""
-    return judged(harm.with_columns(n_units="n_prompts"), alpha).select(
+    return add_verdicts(harm.with_columns(n_units="n_prompts"), alpha).select(
         pl.col(name).cast(kind) for name, kind in HARM.items()
     )
 

@@ -92,7 +92,7 @@ def _quality(study: BeforeAfter, out: Printer) -> None:
                 q,
                 f"{words.symbol(row['verdict'])} {verdict}".strip(),
             )
-            out.row(table, _named(row["measure"]), *cells, style=STYLES.get(verdict, ""))
+            out.row(table, _label_measure(row["measure"]), *cells, style=STYLES.get(verdict, ""))
         out.show(table)
     if study.cost.height:
         out.gap()
@@ -101,10 +101,10 @@ def _quality(study: BeforeAfter, out: Printer) -> None:
         for row in study.cost.to_dicts():
             sides = [words.quality_cell(row, side) for side in ("before", "after")]
             shown = [f"{value} ({between})" if between else value for value, between in sides]
-            out.row(table, _named(row["measure"]), *shown)
+            out.row(table, _label_measure(row["measure"]), *shown)
         out.show(table)
 
 
-def _named(measure: str) -> str:
+def _label_measure(measure: str) -> str:
     name, unit = words.MEASURES[measure]
     return f"{name}, {unit}" if unit else name

@@ -71,7 +71,7 @@ def timed_batches(
             return stored
     batches = [texts[i : i + BATCH].to_list() for i in range(0, len(texts), BATCH)]
     for side, writer in writers.items():
-        _timed(writer, batches[0], decodings[side])
+        _time_batch(writer, batches[0], decodings[side])
     rows = []
     for run in range(asking.timing_runs):
         if progress is not None:
@@ -79,7 +79,7 @@ def timed_batches(
         for number, batch in enumerate(batches):
             for side, writer in writers.items():
                 drawn = replace(decodings[side], seed=asking.seed + run)
-                rows.append((side, run, number, *_timed(writer, batch, drawn), asked))
+                rows.append((side, run, number, *_time_batch(writer, batch, drawn), asked))
     frame = pl.DataFrame(rows, schema=TIMINGS, orient="row")
     write_table(file, frame)
     return frame
@@ -145,7 +145,7 @@ def timed_costs(
     return timing_rows(timings, asking.seed), ""
 
 
-def _timed(writer: TextGenerator, batch: list[str], decoding: Decoding) -> tuple[float, int, int | None]:
+def _time_batch(writer: TextGenerator, batch: list[str], decoding: Decoding) -> tuple[float, int, int | None]:
     torch = sys.modules.get("torch")
     accelerator = torch is not None and torch.cuda.is_available()
     if torch is not None and accelerator:

@@ -11,10 +11,10 @@ from evenhand.reports import (
     NOT_MEASURABLE,
     SYMBOLS,
     bytes_of,
+    count_places,
     known,
     label,
     number,
-    places_of,
 )
 from evenhand.reports.sentences import harm
 from evenhand.studies.before_after.harm import HarmVerdict, Kind
@@ -25,8 +25,8 @@ from evenhand.studies.compare import (
     STANDING_NOW,
     TEXT_MEASURES,
     Comparison,
-    headlines_of,
     text_places,
+    write_headlines,
 )
 
 SILENCES, SAMENESS = ("partly silence", "silence"), ("partly sameness", "sameness")
@@ -104,7 +104,7 @@ def headline(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
 
 def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[str, str]]:
     """Return (sentence, verdict) for each axis on changes between groups, for the outcome of a verdict on harm."""
-    mine = headlines_of(comparison).filter(
+    mine = write_headlines(comparison).filter(
         pl.col("about").is_in([DISPARITY, STANDING_NOW]), benchmark=verdict.benchmark, outcome=verdict.outcome
     )
     return list(mine.select("sentence", "verdict").iter_rows())
@@ -115,7 +115,7 @@ def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, 
 
     Likelihood benchmarks have no classified responses, so no verdict on harm includes them.
     """
-    told = headlines_of(comparison).filter(pl.col("about").is_in([DISPARITY, STANDING_NOW]))
+    told = write_headlines(comparison).filter(pl.col("about").is_in([DISPARITY, STANDING_NOW]))
     scored = comparison.changes.filter(pl.col("unit").is_not_null()).select("benchmark", "outcome").unique()
     mine = told.join(scored, on=["benchmark", "outcome"], how="semi", maintain_order="left")
     return [
@@ -142,11 +142,11 @@ def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:
     """
     sentences = [
         _harm(verdict),
-        _judged(verdict),
+        _describe_classified_change(verdict),
         _silence(verdict),
-        _spoken(verdict),
+        _describe_spoken_change(verdict),
         _same(verdict),
-        _unlabelled(verdict),
+        _describe_unlabelled_pairs(verdict),
         _text(verdict, quality),
     ]
     return [line for line in sentences if line]
@@ -161,7 +161,7 @@ def change_text(row: Mapping[str, Any], unit: str, factor: float = 1.0) -> str:
     """
     names = ("before", "after", "estimate", "low", "high")
     values = {name: None if row[name] is None else factor * row[name] for name in names}
-    places = places_of([values["before"], values["after"]], unit)
+    places = count_places([values["before"], values["after"]], unit)
     before, after, by, low, high = (number(value, places) for value in values.values())
     sign = "+" if known(values["estimate"]) and float(f"{values['estimate']:.{places}f}") > 0 else ""
     suffix = "%" if unit == "%" else f" {unit}" if unit else ""
@@ -170,7 +170,7 @@ def change_text(row: Mapping[str, Any], unit: str, factor: float = 1.0) -> str:
     return harm.from_to_points(f"{before}{suffix}", f"{after}{suffix}", f"{sign}{by}{difference}", interval)
 
 
-def share_of(row: Mapping[str, Any]) -> tuple[str, float]:
+def get_harm_unit(row: Mapping[str, Any]) -> tuple[str, float]:
     """Return (unit, factor) with which harm is shown: percent for shares, no unit for other values of a classifier."""
     values = [row[name] for name in ("before", "after") if known(row[name])]
     return ("%", 100.0) if all(0 <= value <= 1 for value in values) else ("", 1.0)
@@ -220,7 +220,7 @@ def _harm(verdict: HarmVerdict) -> str:
     row = verdict.asked
     if row is None:
         return harm.NO_PAIR
-    unit, factor = share_of(row)
+    unit, factor = get_harm_unit(row)
     changed = change_text(row, unit, factor)
     if verdict.kind == "not detected":
         smallest = row["minimum_detectable"]
@@ -231,12 +231,12 @@ def _harm(verdict: HarmVerdict) -> str:
     return harm.harm("rose" if verdict.kind == "rose" else "fell", changed)
 
 
-def _judged(verdict: HarmVerdict) -> str:
+def _describe_classified_change(verdict: HarmVerdict) -> str:
     """Return a sentence on the change among classified responses, if it differs from that in all responses."""
     row = verdict.judged
     if row is None or not verdict.disagree:
         return ""
-    unit, factor = share_of(row)
+    unit, factor = get_harm_unit(row)
     return harm.among_classified(row["n"], change_text(row, unit, factor), _word(row["verdict"]))
 
 
@@ -247,19 +247,19 @@ def _silence(verdict: HarmVerdict) -> str:
     by = None if verdict.asked is None else verdict.asked["by_silence"]
     part = ""
     if verdict.asked is not None and by is not None and verdict.kind in SILENCES:
-        unit, factor = share_of(verdict.asked)
+        unit, factor = get_harm_unit(verdict.asked)
         whole = abs(factor * verdict.asked["estimate"])
         part = f"{number(abs(factor * by), 1)} of the {number(whole, 1)}{' points' if unit else ''}"
     return harm.silence(change_text(row, "%", 100.0), _word(row["verdict"]), part)
 
 
-def _spoken(verdict: HarmVerdict) -> str:
+def _describe_spoken_change(verdict: HarmVerdict) -> str:
     silent, row = verdict.silent, verdict.spoken
     if silent is None or (silent["before"] == 0 and silent["after"] == 0):
         return ""
     if row is None:
         return harm.NO_SPOKEN_PAIR
-    unit, factor = share_of(row)
+    unit, factor = get_harm_unit(row)
     return harm.spoken(row["n"], change_text(row, unit, factor), _word(row["verdict"]))
 
 
@@ -270,13 +270,13 @@ def _same(verdict: HarmVerdict) -> str:
     before, after = (quality_cell(row, side)[0] for side in ("before", "after"))
     elsewhere = None
     if verdict.varied is not None:
-        unit, factor = share_of(verdict.varied)
+        unit, factor = get_harm_unit(verdict.varied)
         change = change_text(verdict.varied, unit, factor)
         elsewhere = (verdict.varied["n"], change, _word(verdict.varied["verdict"]))
     return harm.same_response(after, before, elsewhere)
 
 
-def _unlabelled(verdict: HarmVerdict) -> str:
+def _describe_unlabelled_pairs(verdict: HarmVerdict) -> str:
     row = verdict.spoken or verdict.asked
     if row is None or verdict.asked is None or not verdict.asked["n_missing"]:
         return ""

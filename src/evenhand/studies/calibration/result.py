@@ -18,7 +18,7 @@ from evenhand.studies.calibration.record import code_hash
 from evenhand.studies.calibration.summary import tables
 from evenhand.studies.calibration.terminal import render_calibration
 from evenhand.studies.result import StudyResult
-from evenhand.study import validated
+from evenhand.study import validate_options
 
 FORMAT = 2
 """Since version 2, the file states "holds", "undecided" and "fails", and the worst design of each measure."""
@@ -236,7 +236,7 @@ def calibrate(
         "jobs": jobs,
         "replications": replications,
     }
-    options = validated(CalibrationOptions, given)
+    options = validate_options(CalibrationOptions, given)
     if output == "":
         raise UsageError(
             "The name of the output folder is empty.", "Give a folder, or None to create one in runs/."

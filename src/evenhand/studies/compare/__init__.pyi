@@ -1,6 +1,6 @@
 from .changes import (
     CHANGES as CHANGES,
-    judged as judged,
+    add_verdicts as add_verdicts,
     outcome_changes as outcome_changes,
 )
 from .conduct import (
@@ -10,14 +10,14 @@ from .conduct import (
 )
 from .figures import (
     OutcomeSection as OutcomeSection,
-    headlines_of as headlines_of,
+    choose_unit as choose_unit,
     outcomes as outcomes,
     table_of_models as table_of_models,
-    unit_of as unit_of,
+    write_headlines as write_headlines,
 )
 from .rate_words import (
     PERCENT as PERCENT,
-    scaled as scaled,
+    scale_row as scale_row,
 )
 from .result import (
     ComparisonReport as ComparisonReport,

@@ -42,7 +42,7 @@ CHANGES = {
 }
 
 
-def judged(
+def add_verdicts(
     table: pl.DataFrame, alpha: float, *, n_axes: int = 1, harmful: Mapping[str, Harmful] | None = None
 ) -> pl.DataFrame:
     """Add q, verdict, direction and note to a table of changes, as `evenhand.stats.reach_verdicts` does.
@@ -129,15 +129,15 @@ def outcome_changes(
     names = dict.fromkeys((GROUP_DIFFERENCE_CHANGE, LEVEL_CHANGE), harmful)
     if {"axis", "group"} <= set(frame.columns):
         found = disparity_change(frame, level=alpha / n_axes, margin=margin, numbers=True, seed=seed).table
-        tables.append(judged(found, alpha, n_axes=n_axes, harmful=names))
+        tables.append(add_verdicts(found, alpha, n_axes=n_axes, harmful=names))
     levels = paired_change(frame.drop("group", strict=False), seed=seed).with_columns(
         measure=pl.lit(LEVEL_CHANGE), n_units="n_prompts"
     )
     explained = pl.Series(explain_levels(frame, levels), dtype=pl.String)
     levels = levels.with_columns(obstacle=pl.coalesce("obstacle", explained))
     whole = pl.col("axis").is_null()  # one test for any number of axes
-    tables.append(judged(levels.filter(whole), alpha, harmful=names))
-    tables.append(judged(levels.filter(~whole), alpha, n_axes=n_axes, harmful=names))
+    tables.append(add_verdicts(levels.filter(whole), alpha, harmful=names))
+    tables.append(add_verdicts(levels.filter(~whole), alpha, n_axes=n_axes, harmful=names))
     return as_changes(pl.concat(tables, how="diagonal_relaxed"))
 
 
@@ -174,7 +174,7 @@ def bias_went(row: Mapping[str, Any], ideal: float) -> str:
     return str(row["verdict"]) if before == after else LARGER if after > before else SMALLER
 
 
-def axes_of(benchmark: str, frame: pl.DataFrame) -> int:
+def count_axes(benchmark: str, frame: pl.DataFrame) -> int:
     """Return the number of axes that share alpha: as the benchmark states it, or counted in `frame` if unregistered."""
     from evenhand.benchmarks import load_benchmark
 

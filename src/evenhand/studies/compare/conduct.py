@@ -14,7 +14,7 @@ from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Harmful
 from evenhand.studies.audit import cost, quality
-from evenhand.studies.compare.changes import CHANGES, as_changes, axes_of, outcome_changes
+from evenhand.studies.compare.changes import CHANGES, as_changes, count_axes, outcome_changes
 from evenhand.studies.compare.likelihoods import likelihood_changes
 from evenhand.studies.compare.moved import MOVED, moved_answers, moved_texts
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
@@ -22,7 +22,7 @@ from evenhand.studies.compare.standing import STANDING, standing
 from evenhand.studies.compare.summary import SUMMARY, summary_rows
 from evenhand.studies.compare.texts import QUALITY, judged_texts, quality_changes
 from evenhand.studies.compare.trajectory import COURSE, Order, course, read_order
-from evenhand.study import SeedOptions, validated
+from evenhand.study import SeedOptions, validate_options
 
 NO_AXIS = "groups"
 """Name of the axis if a file has groups without an axis, as files of other programs do."""
@@ -125,7 +125,7 @@ def compare_outputs(
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         raise UsageError(f"Two runs have the name {twice!r}.", "Give each run a different name with --name.")
-    validated(SeedOptions, {"seed": seed})
+    validate_options(SeedOptions, {"seed": seed})
     if not 0 < alpha < 1:
         raise UsageError(
             f"The significance level (`--alpha`) must be greater than 0 and less than 1, got {alpha:g}.",
@@ -161,8 +161,8 @@ def compare_outputs(
         scored = [name for name in first.scored if name in other.scored]
         if not written and not scored:
             raise DataError(
-                f"{labels[0]} has responses to {_listed(first)}, and {label} to {_listed(other)}: they have no "
-                "benchmark in common.",
+                f"{labels[0]} has responses to {_list_benchmarks(first)}, "
+                f"and {label} to {_list_benchmarks(other)}: they have no benchmark in common.",
                 "Only answers to the same prompts can be compared; audit both models with the same suite.",
             )
         shared = 0
@@ -223,7 +223,7 @@ def compare_outputs(
     )  # fmt: skip
 
 
-def _listed(outputs: Outputs) -> str:
+def _list_benchmarks(outputs: Outputs) -> str:
     return ", ".join([*outputs.benchmarks, *outputs.scored]) or "nothing"
 
 
@@ -254,10 +254,10 @@ class _Pair:
                 f"{benchmark}: {self.first} has {', '.join(first.outcomes) or 'no outcome'}, "
                 f"{self.name} has {', '.join(other.outcomes) or 'none'}, so there are no pairs."
             )
-        paired = _paired(benchmark, self.first, self.name, first.frame, other.frame, self.notes)
+        paired = _pair_responses(benchmark, self.first, self.name, first.frame, other.frame, self.notes)
         if paired.is_empty():
             return None
-        n_axes = axes_of(benchmark, paired)
+        n_axes = count_axes(benchmark, paired)
         tables = []
         for outcome in shared:
             self._check_judges(benchmark, outcome, first, other)
@@ -340,7 +340,7 @@ def _silence(texts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _paired(
+def _pair_responses(
     benchmark: str, first_name: str, name: str, first: pl.DataFrame, other: pl.DataFrame, notes: list[str]
 ) -> pl.DataFrame:
     keys = ["prompt_id", "sample"]

@@ -15,13 +15,13 @@ from evenhand.reports import (
     SizedRate,
     Slope,
     axis_svg,
+    count_places,
     decimals,
     forest_row,
     known,
     label,
     listing,
     number,
-    places_of,
     scale_over,
     signed,
     size_svg,
@@ -30,7 +30,7 @@ from evenhand.reports import (
 from evenhand.studies.compare.changes import LEVEL_CHANGE
 from evenhand.studies.compare.conduct import SILENT, Comparison
 from evenhand.studies.compare.moved import LOG_LIKELIHOOD
-from evenhand.studies.compare.rate_words import NATS, PERCENT, POINTS, RAW, Unit, scaled, worst_first
+from evenhand.studies.compare.rate_words import NATS, PERCENT, POINTS, RAW, Unit, scale_row, worst_first
 from evenhand.studies.compare.wording import (
     SCORE,
     change_headlines,
@@ -118,7 +118,7 @@ def outcomes(comparison: Comparison) -> list[OutcomeSection]:
     return [_outcome(comparison, benchmark, outcome, keys) for benchmark, outcome in keys]
 
 
-def unit_of(comparison: Comparison, benchmark: str, outcome: str) -> Unit:
+def choose_unit(comparison: Comparison, benchmark: str, outcome: str) -> Unit:
     """Return the unit in which an outcome is shown.
 
     It is percent for labels and other shares. Scores of a classifier, and values outside 0 to 1, keep their own unit.
@@ -135,7 +135,7 @@ def unit_of(comparison: Comparison, benchmark: str, outcome: str) -> Unit:
 def _outcome(
     comparison: Comparison, benchmark: str, outcome: str, keys: Sequence[tuple[Any, ...]]
 ) -> OutcomeSection:
-    unit = unit_of(comparison, benchmark, outcome)
+    unit = choose_unit(comparison, benchmark, outcome)
     table = comparison.changes.filter((pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome))
     levels = table.filter(pl.col("measure") == LEVEL_CHANGE)
     groups = table.filter(pl.col("group").is_not_null())
@@ -161,18 +161,20 @@ def _outcome(
         forests=tuple(_forests(levels, unit)) if levels.height else (),
         slope=_slope(comparison, levels, unit, f"{benchmark}, {label(outcome)}"),
         sizes=_sizes(comparison, benchmark, outcome, unit),
-        changed=tuple(scaled(row, unit) | {"moved": moved_word(row, unit)} for row in ordered[:GROUPS_SHOWN]),
+        changed=tuple(
+            scale_row(row, unit) | {"moved": moved_word(row, unit)} for row in ordered[:GROUPS_SHOWN]
+        ),
         changed_of=(changed.height, groups.height),
         few=tuple(
-            scaled(row, unit) | {"moved": moved_word(row, unit)}
+            scale_row(row, unit) | {"moved": moved_word(row, unit)}
             for row in (_axes_together(worst_first(groups.to_dicts())) if groups.height <= FEW else [])
         ),
         margins=tuple(_margins(comparison, groups, unit)),
         moved=tuple(
-            scaled(row, _unit_of_moved(row, unit))
+            scale_row(row, _unit_of_moved(row, unit))
             for row in comparison.moved.filter(
                 (pl.col("benchmark") == benchmark)
-                & pl.col("outcome").is_in([outcome, *_scored(comparison, table)])
+                & pl.col("outcome").is_in([outcome, *_find_text_outcomes(comparison, table)])
             ).to_dicts()
         ),
         course=tuple(_courses(comparison, benchmark, outcome, unit)),
@@ -204,13 +206,13 @@ def _margins(comparison: Comparison, groups: pl.DataFrame, unit: Unit) -> list[s
     return lines
 
 
-def headlines_of(comparison: Comparison) -> pl.DataFrame:
+def write_headlines(comparison: Comparison) -> pl.DataFrame:
     """Return CHANGE_HEADLINES of a comparison: between groups first, then overall, then the text."""
     keys = comparison.changes.select("benchmark", "outcome").unique(maintain_order=True).rows()
     told = [
         key for key in keys if not (key[1].endswith(SCORE) and (key[0], key[1].removesuffix(SCORE)) in keys)
     ]
-    units = {key: unit_of(comparison, *key) for key in told}
+    units = {key: choose_unit(comparison, *key) for key in told}
     mine = pl.struct("benchmark", "outcome").is_in([{"benchmark": b, "outcome": o} for b, o in told])
     return change_headlines(
         comparison.changes.filter(mine) if told else comparison.changes,
@@ -221,7 +223,7 @@ def headlines_of(comparison: Comparison) -> pl.DataFrame:
 
 
 def _forests(wholes: pl.DataFrame, unit: Unit) -> list[tuple[str, Forest]]:
-    rows = [scaled(row, unit) for row in wholes.to_dicts()]
+    rows = [scale_row(row, unit) for row in wholes.to_dicts()]
     scale = scale_over([row[c] for row in rows for c in ("estimate", "low", "high")], include=[0.0])
     places = decimals([row[c] for row in rows for c in ("before", "after")])
     forests = []
@@ -250,7 +252,7 @@ def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
     return f"Minimum detectable change (80% power): {smallest}."
 
 
-def _scored(comparison: Comparison, table: pl.DataFrame) -> list[str]:
+def _find_text_outcomes(comparison: Comparison, table: pl.DataFrame) -> list[str]:
     """Return the outcome of scored texts if `table` is about the first outcome of its benchmark, otherwise none.
 
     Scored texts belong to a benchmark and not to one outcome, so this shows them once.
@@ -299,7 +301,7 @@ def _course_cell(row: Mapping[str, Any] | None, places: int) -> tuple[str, str, 
 def _slope(comparison: Comparison, wholes: pl.DataFrame, unit: Unit, described: str) -> Markup | None:
     lines = []
     for (axis,), part in wholes.group_by("axis", maintain_order=True):
-        by_model = {row["model"]: scaled(row, unit) for row in reversed(part.to_dicts())}
+        by_model = {row["model"]: scale_row(row, unit) for row in reversed(part.to_dicts())}
         last = by_model.get(comparison.names[-1])
         first = next(iter(by_model.values()))["before"]
         values = [
@@ -352,7 +354,9 @@ def table_of_models(
     keys = [
         key for key in keys if not (key[1].endswith(SCORE) and (key[0], key[1].removesuffix(SCORE)) in keys)
     ]
-    columns = [(benchmark, outcome, unit_of(comparison, benchmark, outcome)) for benchmark, outcome in keys]
+    columns = [
+        (benchmark, outcome, choose_unit(comparison, benchmark, outcome)) for benchmark, outcome in keys
+    ]
     known_rows = {
         (row["model"], row["benchmark"], row["outcome"]): row for row in comparison.summary.to_dicts()
     }
@@ -371,7 +375,7 @@ def _cell(row: Mapping[str, Any] | None, unit: Unit, harmed: tuple[str, float] |
     if row is None:
         return Cell("", "", "", "", "")
     rate, low, high = (None if row[c] is None else unit.factor * row[c] for c in ("rate", "low", "high"))
-    places = places_of([rate, low, high], unit.name)
+    places = count_places([rate, low, high], unit.name)
     if harmed is None and row["largest_group"] is not None:
         harmed = (row["largest_group"], unit.factor * row["largest_rate"])
     return Cell(
@@ -381,5 +385,5 @@ def _cell(row: Mapping[str, Any] | None, unit: Unit, harmed: tuple[str, float] |
         published=number(row["bias_score_published"], 1) if known(row["bias_score_published"]) else "",
         group=""
         if harmed is None
-        else f"{label(harmed[0])} {number(harmed[1], places_of([harmed[1]], unit.name))}",
+        else f"{label(harmed[0])} {number(harmed[1], count_places([harmed[1]], unit.name))}",
     )

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.schema import EvenhandError, Measurement, measurement_frame
-from evenhand.studies.compare.changes import CHANGES, as_changes, judged
+from evenhand.studies.compare.changes import CHANGES, add_verdicts, as_changes
 
 SUFFIX = "_change"
 PARTS = ("_spread", "_shift", "_contrast")
@@ -83,7 +83,7 @@ def likelihood_changes(
         note(f"{name} is descriptive: it gives no verdicts, so its changes have no verdicts either.")
         return None
     harmful = {measure + SUFFIX: side for measure, side in benchmark.harmful.items()}
-    table = judged(measurement_frame(rows), alpha, n_axes=n_axes, harmful=harmful)
+    table = add_verdicts(measurement_frame(rows), alpha, n_axes=n_axes, harmful=harmful)
     values = [_values(benchmark.analyse(frame, options).measurements) for frame in (before, after)]
     keys = [_key(row) for row in rows]
     stated = [pl.Series(side, [found.get(key) for key in keys], dtype=pl.Float64)

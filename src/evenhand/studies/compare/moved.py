@@ -49,7 +49,7 @@ def moved_answers(paired: pl.DataFrame, benchmark: str, outcome: str, model: str
         pl.col("before", "after", "change").mean(),
         n=pl.col("sample").n_unique(),
     )
-    return _most(groups, benchmark, outcome, model, "change")
+    return _select_largest_changes(groups, benchmark, outcome, model, "change")
 
 
 def moved_texts(before: pl.DataFrame, after: pl.DataFrame, benchmark: str, model: str) -> pl.DataFrame:
@@ -71,7 +71,7 @@ def moved_texts(before: pl.DataFrame, after: pl.DataFrame, benchmark: str, model
     known = both.filter(pl.col("before").is_finite() & pl.col("after").is_finite()).unique(
         "text", keep="first", maintain_order=True
     )
-    return _most(
+    return _select_largest_changes(
         known.with_columns(change=pl.col("after") - pl.col("before"), n=1),
         benchmark,
         LOG_LIKELIHOOD,
@@ -80,7 +80,9 @@ def moved_texts(before: pl.DataFrame, after: pl.DataFrame, benchmark: str, model
     )
 
 
-def _most(table: pl.DataFrame, benchmark: str, outcome: str, model: str, by: str) -> pl.DataFrame:
+def _select_largest_changes(
+    table: pl.DataFrame, benchmark: str, outcome: str, model: str, by: str
+) -> pl.DataFrame:
     constants = {"benchmark": benchmark, "outcome": outcome, "model": model}
     whole = table.with_columns(
         *(pl.lit(value).alias(name) for name, value in constants.items()),

@@ -171,7 +171,9 @@ def _own(path: Path, name: str | None) -> Outputs:
             if outcome in outcomes
         }
         benchmarks[benchmark] = BenchmarkOutputs(
-            _shaped(frame.with_columns(pl.col("continuation").alias(ANSWER), **outcomes), list(outcomes)),
+            _shape_table(
+                frame.with_columns(pl.col("continuation").alias(ANSWER), **outcomes), list(outcomes)
+            ),
             tuple(outcomes),
             judges,
             "above",
@@ -196,7 +198,7 @@ def _own(path: Path, name: str | None) -> Outputs:
 def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:
     if not lines:
         raise DataError(f"{path} contains no samples.", FORMATS)
-    _validated(path, list[LmEvalSample], lines, "a samples file of lm_eval")
+    _validate_content(path, list[LmEvalSample], lines, "a samples file of lm_eval")
     shown = name or path.parent.name.split("__")[-1] or path.stem
     if (pairs := crows_pairs_scores(lines)) is not None:
         return Outputs(shown, path, {}, scored={CROWS_PAIRS: pairs})
@@ -206,8 +208,8 @@ def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -
         if any(isinstance(line.get(key), int | float) for line in lines)
     ]
     rows = [
-        _row(line["doc_id"], _prompt_of(line), line.get("doc"))
-        | {"filter": str(line.get("filter", "")), ANSWER: _answer_of(line)}
+        _row(line["doc_id"], _read_prompt(line), line.get("doc"))
+        | {"filter": str(line.get("filter", "")), ANSWER: _read_answer(line)}
         | {metric: _number(line.get(metric)) for metric in metrics}
         for line in lines
     ]
@@ -219,7 +221,7 @@ def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -
     return _one(shown, path, task, frame, metrics)
 
 
-def _answer_of(line: Mapping[str, Any]) -> str | None:
+def _read_answer(line: Mapping[str, Any]) -> str | None:
     """Return the generated text of a line of lm_eval; None if its responses are likelihoods, which are numbers."""
     for given in (line.get("filtered_resps"), line.get("resps")):
         while isinstance(given, list) and given:
@@ -229,7 +231,7 @@ def _answer_of(line: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _prompt_of(line: Mapping[str, Any]) -> str:
+def _read_prompt(line: Mapping[str, Any]) -> str:
     first = line.get("arguments") or {}
     if isinstance(first, dict):
         first = next(iter(first.values()), {})
@@ -238,7 +240,7 @@ def _prompt_of(line: Mapping[str, Any]) -> str:
 
 
 def _inspect(path: Path, log: Mapping[str, Any], name: str | None) -> Outputs:
-    read: InspectLog = _validated(path, InspectLog, log, "an Inspect log")
+    read: InspectLog = _validate_content(path, InspectLog, log, "an Inspect log")
     if not read.samples:
         raise DataError(f"{path} is an Inspect log without samples.", "Log the samples (`log_samples=True`).")
     scorers = list(dict.fromkeys(scorer for sample in read.samples for scorer in sample.scores or ()))
@@ -257,7 +259,7 @@ def _inspect(path: Path, log: Mapping[str, Any], name: str | None) -> Outputs:
     return _one(name or str(model), path, str(task), frame, numeric)
 
 
-def _validated(path: Path, kind: Any, content: Any, what: str) -> Any:
+def _validate_content(path: Path, kind: Any, content: Any, what: str) -> Any:
     """Return content validated as the type `kind`; raise a DataError that names the first invalid field."""
     try:
         return TypeAdapter(kind).validate_python(content)
@@ -281,7 +283,7 @@ def _input_text(given: Any) -> str:
 
 
 def _robbie(path: Path, scores: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:
-    _validated(path, list[dict[str, Any]], scores, "a file of ROBBIE's scores")
+    _validate_content(path, list[dict[str, Any]], scores, "a file of ROBBIE's scores")
     rows, counts = [], dict[str, int]()
     for entry in scores:
         prompt = str(entry.get("prompt", ""))
@@ -319,10 +321,10 @@ def _row(prompt_id: Any, text: str, about: Any) -> dict[str, Any]:
 def _one(name: str, path: Path, benchmark: str, frame: pl.DataFrame, outcomes: Sequence[str]) -> Outputs:
     if not outcomes:
         raise DataError(f"{path} contains responses but no numeric metric or score to compare.", FORMATS)
-    return Outputs(name, path, {benchmark: BenchmarkOutputs(_shaped(frame, outcomes), tuple(outcomes))})
+    return Outputs(name, path, {benchmark: BenchmarkOutputs(_shape_table(frame, outcomes), tuple(outcomes))})
 
 
-def _shaped(frame: pl.DataFrame, outcomes: Sequence[str]) -> pl.DataFrame:
+def _shape_table(frame: pl.DataFrame, outcomes: Sequence[str]) -> pl.DataFrame:
     absent = [
         pl.lit(None, dtype=pl.String).alias(key) for key in ("axis", "group") if key not in frame.columns
     ]

@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.reports import rendered
 from evenhand.studies.compare.conduct import Comparison
-from evenhand.studies.compare.figures import headlines_of, outcomes, table_of_models
+from evenhand.studies.compare.figures import outcomes, table_of_models, write_headlines
 from evenhand.studies.compare.wording import TEXT
 
 
@@ -35,7 +35,7 @@ def render_comparison_html(comparison: Comparison) -> str:
 def _headlines(comparison: Comparison) -> list[tuple[str, str, list[dict[str, Any]], list[str]]]:
     """Return (model, benchmark, rows of its sentences, sentences on changes of the text) for each pair of both."""
     blocks = []
-    for (model, benchmark), part in headlines_of(comparison).group_by(
+    for (model, benchmark), part in write_headlines(comparison).group_by(
         ["model", "benchmark"], maintain_order=True
     ):
         told = part.filter(pl.col("about") == TEXT)["sentence"].to_list()

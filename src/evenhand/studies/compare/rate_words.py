@@ -21,7 +21,7 @@ PERCENT, RAW = Unit(100.0, "%", "percentage points"), Unit(1.0, "", "")
 POINTS, NATS = Unit(1.0, "%", "percentage points"), Unit(1.0, "nats", "nats per sentence")
 
 
-def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
+def scale_row(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
     """Return a copy of a row of CHANGES with its values multiplied by the factor of the unit."""
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable", "change", "beside")
     there = {name: row.get(name) for name in numbers}
@@ -49,7 +49,7 @@ def group_changes(
     worse = [group for group in found if group["estimate"] * (harm or 1) > 0]
     better = [group for group in found if group["estimate"] * (harm or 1) < 0]
     worse, better = (
-        not_explained_by(strongest_first(mine), strongest_first(other), len(groups))
+        drop_explained_groups(strongest_first(mine), strongest_first(other), len(groups))
         for mine, other in ((worse, better), (better, worse))
     )
     # groups whose own rate got worse come first: a group is not treated worse because others improved more
@@ -57,14 +57,14 @@ def group_changes(
     for relative, side in ((1, worse), (-1, better)):
         for group in side:
             own = own_change(group, unit) * (harm or 1)
-            sides.setdefault(CHANGED_SO[harm != 0, relative, own], []).append(change_of(group, unit))
+            sides.setdefault(CHANGED_SO[harm != 0, relative, own], []).append(make_group_change(group, unit))
     ordered = [(words, sides[words]) for words in CHANGED_SO.values() if words in sides]
     return sentences.groups_changed(ordered, Scale(unit.name))
 
 
-def change_of(row: Mapping[str, Any], unit: Unit) -> GroupChange:
+def make_group_change(row: Mapping[str, Any], unit: Unit) -> GroupChange:
     """Return the change of one group as the sentences need it, with values in the unit in which it is shown."""
-    shown = scaled(row, unit)
+    shown = scale_row(row, unit)
     relative = Estimate(shown["estimate"], shown["low"], shown["high"])
     return GroupChange(str(row["group"]), shown["before"], shown["after"], relative)
 
@@ -144,7 +144,11 @@ def two_groups(groups: Sequence[Mapping[str, Any]], harm: int, unit: Unit) -> tu
             first, other = other, first
             verdict = words.get(own_change(first, unit) * side, "changed for {}")
     return sentences.two_groups_changed(
-        verdict, change_of(first, unit), change_of(other, unit), Scale(unit.name), harmful=bool(harm)
+        verdict,
+        make_group_change(first, unit),
+        make_group_change(other, unit),
+        Scale(unit.name),
+        harmful=bool(harm),
     )
 
 
@@ -152,7 +156,7 @@ def strongest_first(groups: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
     return sorted(groups, key=lambda group: -abs(group["estimate"]))
 
 
-def not_explained_by(
+def drop_explained_groups(
     mine: Sequence[Mapping[str, Any]], opposite: Sequence[Mapping[str, Any]], count: int
 ) -> list[Mapping[str, Any]]:
     """Return the groups whose relative change is not merely the effect of one group that moved in the other direction.
@@ -180,5 +184,5 @@ def not_explained_by(
     ]
 
 
-def points_of(unit: Unit) -> str:
+def get_difference_suffix(unit: Unit) -> str:
     return " points" if unit.name == "%" else f" {unit.name}" if unit.name else ""

@@ -97,9 +97,9 @@ class ComparisonReport(StudyResult):
     @property
     def headlines(self) -> pl.DataFrame:
         """Return one sentence per row: first changes between groups, then overall changes, then changes of the text."""
-        from evenhand.studies.compare.figures import headlines_of
+        from evenhand.studies.compare.figures import write_headlines
 
-        return headlines_of(self.comparison)
+        return write_headlines(self.comparison)
 
     @property
     def moved(self) -> pl.DataFrame:

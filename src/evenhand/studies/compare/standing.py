@@ -32,8 +32,8 @@ def standing(first: pl.DataFrame, others: Mapping[str, pl.DataFrame], changes: p
     for model, headlines in others.items():
         paired = changes.filter(pl.col("model") == model)
         for benchmark in paired["benchmark"].unique(maintain_order=True):
-            before, after = (_told(table, benchmark) for table in (first, headlines))
-            shown = _shown(paired.filter(pl.col("benchmark") == benchmark))
+            before, after = (_index_headlines(table, benchmark) for table in (first, headlines))
+            shown = _find_changed_axes(paired.filter(pl.col("benchmark") == benchmark))
             if before and after:
                 lines += [
                     {"model": model, "benchmark": benchmark, "axis": key[1]} | line
@@ -68,7 +68,7 @@ def _line(
     }
 
 
-def _told(headlines: pl.DataFrame, benchmark: str) -> dict[Key, dict[str, Any]]:
+def _index_headlines(headlines: pl.DataFrame, benchmark: str) -> dict[Key, dict[str, Any]]:
     """Return the headlines of a benchmark by measure, axis and running number.
 
     Sentences on the contrast of regard are left out for axes that also have a verdict on rates.
@@ -80,7 +80,7 @@ def _told(headlines: pl.DataFrame, benchmark: str) -> dict[Key, dict[str, Any]]:
     return {(row["measure"], row["axis"], row["place"]): row for row in places.to_dicts()}
 
 
-def _shown(changes: pl.DataFrame) -> set[str | None]:
+def _find_changed_axes(changes: pl.DataFrame) -> set[str | None]:
     """Return the axes with a reported change."""
     found = changes.filter(
         pl.col("verdict").is_in([CHANGED, LOWER, HIGHER])

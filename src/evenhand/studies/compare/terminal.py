@@ -8,7 +8,7 @@ from rich.console import Console
 
 from evenhand.reports import Printer, wording
 from evenhand.studies.compare.conduct import Comparison
-from evenhand.studies.compare.figures import OutcomeSection, headlines_of, outcomes, table_of_models
+from evenhand.studies.compare.figures import OutcomeSection, outcomes, table_of_models, write_headlines
 from evenhand.studies.compare.wording import SCORE, STANDING_NOW, TEXT
 
 STYLES = {
@@ -44,7 +44,7 @@ def render_comparison(
 
 def _headlines(comparison: Comparison, out: Printer) -> None:
     """Print changes between groups, then changes of the level, then changes of the text."""
-    table = headlines_of(comparison)
+    table = write_headlines(comparison)
     for (model, benchmark), part in table.group_by(["model", "benchmark"], maintain_order=True):
         out.gap()
         out.line(f"{benchmark}: changes from {comparison.names[0]} to {model}", "bold")

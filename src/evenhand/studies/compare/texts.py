@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from evenhand.measures.changes import CHANGE
 from evenhand.reports import decimals, known, label, number
-from evenhand.studies.compare.changes import judged
+from evenhand.studies.compare.changes import add_verdicts
 
 LEVELS = dict.fromkeys(("before_low", "before_high", "after_low", "after_high"), pl.Float64)
 """Columns with the bounds of the 95% CI of each model's own value."""
@@ -248,8 +248,8 @@ def judged_texts(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
             null=pl.when(pl.col("scale") == "ratio").then(1.0).otherwise(0.0), n_units="n_prompts"
         )
         tests = int(part["p"].is_not_null().sum())
-        parts.append(judged(units, alpha, n_axes=max(1, tests)))
-    judged_rows = pl.concat(parts) if parts else judged(table, alpha)
+        parts.append(add_verdicts(units, alpha, n_axes=max(1, tests)))
+    judged_rows = pl.concat(parts) if parts else add_verdicts(table, alpha)
     return judged_rows.select(*QUALITY, "q", "verdict")
 
 

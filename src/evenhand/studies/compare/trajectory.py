@@ -132,10 +132,10 @@ def course(changes: pl.DataFrame, names: Sequence[str], order: Order) -> pl.Data
                 "unit": found[0]["unit"],
             }
         )
-        rows += [place | _stated(row) | {"at": at[row["model"]]} for row in found]
+        rows += [place | _make_course_row(row) | {"at": at[row["model"]]} for row in found]
     return pl.DataFrame(rows, schema=COURSE).sort(pl.col("measure") == LEVEL, "at", maintain_order=True)
 
 
-def _stated(row: Mapping[str, Any]) -> dict[str, Any]:
+def _make_course_row(row: Mapping[str, Any]) -> dict[str, Any]:
     kept = ("model", "low", "high", "q", "verdict", "unit")
     return {name: row[name] for name in kept} | {"estimate": row["after"], "change": row["estimate"]}

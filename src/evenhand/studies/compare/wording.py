@@ -30,11 +30,11 @@ from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexi
 from evenhand.studies.compare.rate_words import (
     NATS,
     Unit,
+    drop_explained_groups,
+    get_difference_suffix,
     group_changes,
     harm_and_size,
-    not_explained_by,
-    points_of,
-    scaled,
+    scale_row,
     strongest_first,
 )
 from evenhand.studies.compare.texts import text_line
@@ -77,7 +77,7 @@ def change_headlines(
         if outcome == "silent":  # reported only if it changed
             rows = [row for row in rows if row["verdict"] in (CHANGED, LOWER, HIGHER)]
         between = [*disparity_lines(rows, unit), *preference_lines(rows, unit)]
-        now = [] if (model, benchmark) in told else _now(standing, model, benchmark)
+        now = [] if (model, benchmark) in told else _select_standing(standing, model, benchmark)
         told.add((model, benchmark))
         lines += [place | line for line in with_standing(between, now)]
         for row in rows:
@@ -116,7 +116,7 @@ def with_standing(
     return done + rest
 
 
-def _now(standing: pl.DataFrame, model: object, benchmark: object) -> list[dict[str, Any]]:
+def _select_standing(standing: pl.DataFrame, model: object, benchmark: object) -> list[dict[str, Any]]:
     return standing.filter((pl.col("model") == model) & (pl.col("benchmark") == benchmark)).to_dicts()
 
 
@@ -138,7 +138,7 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
         if row["verdict"] == NOT_DETECTED and all(group["before"] == group["after"] for group in groups):
             still.append(row["axis"])
         elif row["verdict"] == CHANGED or (unit is NATS and clear_groups(row, groups)):
-            text = _moved(row, groups, unit)
+            text = _describe_axis_change(row, groups, unit)
             told = dict(about=DISPARITY, axis=row["axis"], verdict=row["verdict"], sentence=text)
             moved.append((harm_and_size(groups), told))
         elif row["verdict"] == NOT_DETECTED:
@@ -215,7 +215,7 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
             shown = dict.fromkeys(
                 number(unit.factor * size, 0 if unit.name == "%" else None) for size in ends
             )
-            reach = f"{' to '.join(shown)}{points_of(unit)} or more"
+            reach = f"{' to '.join(shown)}{get_difference_suffix(unit)} or more"
         text = sentences.preference_unchanged([row["axis"] for row in quiet], reach)
         lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": text})
     return [{"about": DISPARITY} | line for line in lines]
@@ -237,24 +237,24 @@ def level_text(row: Mapping[str, Any], unit: Unit) -> str:
     >>> level_text(row, PERCENT)
     '50.0% to 25.0% (−25.0 points, 95% CI −30.0 to −20.0)'
     """
-    shown = scaled(row, unit)
+    shown = scale_row(row, unit)
     is_zero = not shown["before"] and not shown["after"]
     places = 1 if is_zero else decimals([shown["before"], shown["after"]])
     suffix = "%" if unit.name == "%" else f" {unit.name}" if unit.name else ""
     before, after = (f"{number(shown[name], places)}{suffix}" for name in ("before", "after"))
     between = sentences.ci(shown["low"], shown["high"], places) if known(shown["low"]) else "no interval"
-    change = f"{signed(shown['estimate'], places)}{points_of(unit)}"
+    change = f"{signed(shown['estimate'], places)}{get_difference_suffix(unit)}"
     return sentences.before_and_after(before, after, change, between)
 
 
-def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
+def _describe_axis_change(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
     if row["verdict"] != CHANGED:
         moved = _moved_likelihoods(clear_groups(row, groups), len(groups), asked_only=True)
         return unsettled_text(row, moved[1])
     found = [group for group in groups if group["verdict"] in (LOWER, HIGHER)]
     if not found:
-        shown = scaled(row, unit)
-        spread = f"{number(shown['estimate'], decimals([shown['estimate']]))}{points_of(unit)}"
+        shown = scale_row(row, unit)
+        spread = f"{number(shown['estimate'], decimals([shown['estimate']]))}{get_difference_suffix(unit)}"
         finding = sentences.changed_without_group("" if unit is NATS else spread)
     elif unit is NATS:
         finding = _moved_likelihoods(found, len(groups))
@@ -280,7 +280,7 @@ def _moved_likelihoods(
     """
     fell = strongest_first(group for group in found if group["verdict"] == LOWER)
     rose = strongest_first(group for group in found if group["verdict"] == HIGHER)
-    fell, rose = not_explained_by(fell, rose, count), not_explained_by(rose, fell, count)
+    fell, rose = drop_explained_groups(fell, rose, count), drop_explained_groups(rose, fell, count)
     valence = found[0]["measure"].startswith(VALENCE)
     kinds = ("hostile", "kind") if valence else ("less humanising", "humanising")
     sides = [

@@ -41,9 +41,9 @@ from evenhand.studies.consistency.findings import (
 from evenhand.studies.consistency.level_runs import LevelRun, Titled, level_runs
 from evenhand.studies.consistency.levels import Levels
 from evenhand.studies.consistency.options import CheckOptions
-from evenhand.studies.consistency.plan import Prepared, prepare, shared_texts
+from evenhand.studies.consistency.plan import CheckInputs, prepare, shared_texts
 from evenhand.studies.consistency.record import begin
-from evenhand.studies.consistency.scores import Attributes, threshold_of
+from evenhand.studies.consistency.scores import Attributes, choose_threshold
 
 ROLE = "harm"
 
@@ -170,14 +170,17 @@ def study_consistency(
         for number, run in enumerate(runs, 1):
             title = f"{run.domain} prompts, {run.level.key} ({number} of {len(runs)})"
             titled = None if progress is None else Titled(progress, title)
-            failed += _asked(run, decoding, classifier, options, given or {}, titled)
+            failed += _run_level(run, decoding, classifier, options, given or {}, titled)
             judged[run.domain, run.level.key] = judgements(RunDirectory.open(run.path), run.domain, ROLE)
         matrices = score_matrices(
             levels, judged, prepared.attributes, classifier.labels, _identifiers(domains)
         )
-        put = {domain: _put(domains[domain], prepared.of_nonsense[domain]) for domain in domains}
+        put = {
+            domain: _flag_nonsense_prompts(domains[domain], prepared.of_nonsense[domain])
+            for domain in domains
+        }
         scores, lacking = matrices.scores, {**levels.lacking, **matrices.lacking}
-        threshold = threshold_of(prepared.attributes, list(judged.values()), options.threshold)
+        threshold = choose_threshold(prepared.attributes, list(judged.values()), options.threshold)
         numbers = consistency(
             {domain: dict(by_level) for domain, by_level in scores.items()},
             attributes=prepared.attributes.names,
@@ -211,7 +214,7 @@ def study_consistency(
     return study
 
 
-def _asked(
+def _run_level(
     run: LevelRun,
     decoding: ChosenDecoding,
     classifier: Classifier,
@@ -250,13 +253,13 @@ def _identifiers(domains: Mapping[str, PromptSet]) -> dict[str, pl.Series]:
     return {domain: prompts.frame["prompt_id"] for domain, prompts in domains.items()}
 
 
-def _put(prompts: PromptSet, of_nonsense: PromptSet) -> dict[str, Flags]:
+def _flag_nonsense_prompts(prompts: PromptSet, of_nonsense: PromptSet) -> dict[str, Flags]:
     """Return, for the level nonsensical, a flag for each prompt: True if it was used with nonsense wordings."""
     here = prompts.frame["prompt_id"].is_in(of_nonsense.frame["prompt_id"].implode())
     return {"nonsensical": here.to_numpy()}
 
 
-def _notes(prepared: Prepared) -> list[str]:
+def _notes(prepared: CheckInputs) -> list[str]:
     notes = [f"The level {level} was not run. {why}" for level, why in prepared.levels.lacking.items()]
     fewer = {
         domain: (len(some), len(prepared.domains[domain]))

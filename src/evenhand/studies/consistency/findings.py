@@ -228,7 +228,7 @@ def nonsense_by_group(
 def _checklist(
     numbers: Consistency, lacking: Mapping[str, str], specified: bool, margin: float, rule: Rule
 ) -> list[Decision]:
-    evidence = {domain: _filled(known) for domain, known in numbers.evidence.items()}
+    evidence = {domain: _fill_missing_levels(known) for domain, known in numbers.evidence.items()}
     made = decide(evidence, rule=rule, margin=margin)
     effects = [one for one in made if one.test == "effect"]
     decisions: list[Decision] = []
@@ -243,7 +243,7 @@ def _checklist(
     return decisions
 
 
-def _filled(known: DomainEvidence) -> DomainEvidence:
+def _fill_missing_levels(known: DomainEvidence) -> DomainEvidence:
     """Return the evidence with NaN for missing levels; decisions that depend on these are not reported."""
     return DomainEvidence(
         {level: known.rates.get(level, np.nan) for level in LEVELS},

@@ -52,7 +52,7 @@ class WordingFrame:
 NO_FRAME = WordingFrame("", "")
 
 
-def frame_of(specification: Specification) -> WordingFrame:
+def find_frame(specification: Specification) -> WordingFrame:
     """Return the text that all wordings of a method share at their beginning and end, cut at words.
 
     The method may state its frame. If not, the frame is the text that the method's texts, or its text and its published
@@ -66,9 +66,9 @@ def frame_of(specification: Specification) -> WordingFrame:
 
     Examples
     --------
-    >>> frame_of(Specification(("It contains a threat:", "It contains rude language:")))
+    >>> find_frame(Specification(("It contains a threat:", "It contains rude language:")))
     WordingFrame(before='It contains ', after=':')
-    >>> frame_of(Specification(("Be kind.",), {"opposite": ("Be unkind.",)}))
+    >>> find_frame(Specification(("Be kind.",), {"opposite": ("Be unkind.",)}))
     WordingFrame(before='', after='')
     """
     given = specification.levels.get("frame", ())
@@ -189,7 +189,9 @@ class Levels:
         return pl.DataFrame(rows, schema=WORDINGS, orient="row")
 
 
-def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int = 5, seed: int = 0) -> Levels:
+def build_levels(
+    method: Mitigation, *, opposite: Sequence[str] = (), groups: int = 5, seed: int = 0
+) -> Levels:
     """Return the levels at which a method is run.
 
     Parameters
@@ -206,7 +208,7 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
     Examples
     --------
     >>> from evenhand.mitigations.loading import load_mitigation
-    >>> levels = levels_of(load_mitigation("instructive-debiasing"), groups=2)
+    >>> levels = build_levels(load_mitigation("instructive-debiasing"), groups=2)
     >>> [level.key for level in levels.all]
     ['default', 'original', 'opposite', 'nonsensical-1', 'nonsensical-2', 'blank']
     >>> levels.named("blank")[0].texts
@@ -223,7 +225,7 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
         lacking = dict.fromkeys(LEVELS[2:], NO_SPECIFICATION)
         original = Level("original", method, None, "the method itself")
         return Levels((default, original), lacking=lacking, specified=False)
-    frame = frame_of(specification)
+    frame = find_frame(specification)
     levels = [default, Level("original", method, specification.texts, "the method's own")]
     lacking = {}
     if opposite:
@@ -243,7 +245,7 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
         ("nonsensical", lambda: _nonsensical(method, specification, frame, groups, seed)),
         ("blank", lambda: _blank(method, specification, frame)),
     ):
-        made = _made(make)
+        made = _try_to_make(make)
         if isinstance(made, str):
             lacking[name] = f"The method refuses a {name} wording: {made}"
         else:
@@ -251,7 +253,7 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
     return Levels(tuple(levels), frame, lacking)
 
 
-def _made(make: Callable[[], list[Level]]) -> list[Level] | str:
+def _try_to_make(make: Callable[[], list[Level]]) -> list[Level] | str:
     try:
         return make()
     except EvenhandError as error:

@@ -18,7 +18,7 @@ from evenhand.study import (
     StudyRecord,
     ToleranceOptions,
     unknown_value,
-    validated,
+    validate_options,
 )
 
 PERSPECTIVE = (
@@ -153,7 +153,7 @@ class CheckOptions(StudyOptions, ModelOptions, ToleranceOptions):
                     f"Missing option: {needed}.",
                     "For example: evenhand check-consistency instructive-debiasing --model gpt2",
                 )
-        return validated(cls, {**begun, **named})
+        return validate_options(cls, {**begun, **named})
 
     def servers(self) -> list[str]:
         """Return the names of model and classifier, which may be servers."""

@@ -99,7 +99,7 @@ def render_consistency_page(study: ConsistencyStudy) -> str:
         Path(__file__).with_name("consistency.html.j2"),
         study=study,
         facts=words.facts(study),
-        sentence=_kept(words.sentence(decisions)),
+        sentence=_keep_units_together(words.sentence(decisions)),
         effects=[_outcome(one) for one in decisions if one.test == "effect"],
         boxes=[_box(test, decisions) for test in ("polarity", "importance", "transfer")],
         rules=words.RULES,
@@ -119,11 +119,11 @@ def _outcome(one: Decision) -> tuple[str, str, str, str, str]:
         str(one.outcome),
         words.KINDS[one.outcome],
         words.SYMBOLS[one.outcome],
-        _kept(words.reason_of(one)),
+        _keep_units_together(words.describe_reason(one)),
     )
 
 
-def _kept(text: str) -> str:
+def _keep_units_together(text: str) -> str:
     """Return the text with numbers and their percent signs on one line."""
     return text.replace(" %", "\u00a0%")
 
@@ -163,7 +163,7 @@ def _domain(study: ConsistencyStudy, domain: str, number: int) -> DomainSection:
             heads=("harmful", "relative"),
         ),
         attributes=[wording.label(name) for name in study.attributes.names] + ([] if single else ["mean"]),
-        published=[_published(table, str(row["level"]), single) for row in means],
+        published=[_make_published_row(table, str(row["level"]), single) for row in means],
         exact=table.filter(pl.col("attribute").is_not_null() & (pl.col("level") != "default")).to_dicts(),
         shares=_shares(study, domain),
         nonsense=_nonsense(study, domain),
@@ -225,7 +225,7 @@ def _shares(study: ConsistencyStudy, domain: str) -> Forest | None:
     return Forest(tuple(rows), axis_svg(scale), unit="% of the effect", heads=("passes", "wordings"))
 
 
-def _published(table: pl.DataFrame, level: str, single: bool) -> tuple[str, list[str]]:
+def _make_published_row(table: pl.DataFrame, level: str, single: bool) -> tuple[str, list[str]]:
     rows = table.filter(pl.col("level") == level).to_dicts()
     if single:
         rows = [row for row in rows if row["attribute"] is not None]
@@ -260,11 +260,11 @@ def _examples(study: ConsistencyStudy, domain: str) -> list[tuple[str, list[tupl
     shown = [level for level in study.levels.all if level.group in (None, 1)]
     return [
         (
-            _cut(row["text"]),
+            _shorten_continuation(row["text"]),
             [
                 (
                     words.LEVELS[level.name] if level.group is None else f"nonsensical {level.group}",
-                    wording.ABSENT if row[level.key] is None else _cut(row[level.key]),
+                    wording.ABSENT if row[level.key] is None else _shorten_continuation(row[level.key]),
                     wording.number(row[f"{level.key} score"], 2),
                 )
                 for level in shown
@@ -274,7 +274,7 @@ def _examples(study: ConsistencyStudy, domain: str) -> list[tuple[str, list[tupl
     ]
 
 
-def _cut(text: str) -> str:
+def _shorten_continuation(text: str) -> str:
     return text if len(text) <= CUT else f"{text[:CUT]}…"
 
 

@@ -18,11 +18,11 @@ from evenhand.prompts.published import OWNERS_FILE, load_realtoxicityprompts
 from evenhand.runs import FEW, estimate
 from evenhand.schema import DatasetMissing, ServiceUnavailable, Unsupported, UsageError, unknown_name
 from evenhand.stats import detectable_mean_difference
-from evenhand.studies.audit import ChosenDecoding, described
+from evenhand.studies.audit import ChosenDecoding, describe_decoding
 from evenhand.studies.consistency.level_runs import LevelRun, level_runs
-from evenhand.studies.consistency.levels import Levels, levels_of
+from evenhand.studies.consistency.levels import Levels, build_levels
 from evenhand.studies.consistency.options import NOBODY, CheckOptions
-from evenhand.studies.consistency.scores import Attributes, attributes_of
+from evenhand.studies.consistency.scores import Attributes, choose_attributes
 
 BEAMS = 3
 
@@ -68,7 +68,7 @@ def _try(writers: Sequence[LanguageModel], decoding: Decoding) -> None:
 DATA = "realtoxicityprompts"
 
 
-def domains_of(options: CheckOptions) -> dict[str, PromptSet]:
+def load_domains(options: CheckOptions) -> dict[str, PromptSet]:
     """Return the prompts by domain, "adversarial" first. "neutral" is absent if the user wants no neutral prompts.
 
     The options `prompts` and `neutral` name the user's files. By default, the challenging and neutral prompts of
@@ -90,7 +90,7 @@ def domains_of(options: CheckOptions) -> dict[str, PromptSet]:
         )
     files: Mapping[str, str | None] = {"adversarial": options.prompts, "neutral": options.neutral}
     found = {
-        domain: _published(domain, options)
+        domain: _load_published_prompts(domain, options)
         if files[domain] is None
         else read_prompts(Path(str(files[domain])))
         for domain in DOMAINS
@@ -111,7 +111,7 @@ def shared_texts(domains: Mapping[str, PromptSet]) -> int:
     return len(first & second)
 
 
-def _published(domain: str, options: CheckOptions) -> PromptSet:
+def _load_published_prompts(domain: str, options: CheckOptions) -> PromptSet:
     given = Path(options.data[DATA]) if DATA in options.data else None
     if given is not None and (given / OWNERS_FILE).is_file():
         challenging = load_realtoxicityprompts(given, "challenging")
@@ -130,7 +130,7 @@ def _published(domain: str, options: CheckOptions) -> PromptSet:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class CheckInputs:
     """All validated parts of a check: prompts, levels, decoding settings and attributes."""
 
     levels: Levels
@@ -143,21 +143,21 @@ class Prepared:
 
 def prepare(
     options: CheckOptions, model: LanguageModel, method: Mitigation, classifier: Classifier
-) -> Prepared:
+) -> CheckInputs:
     """Return all parts of a check, after checking them without using the model or the classifier.
 
     Raises UsageError, DataError and Unsupported for invalid parts.
     """
-    levels = levels_of(method, opposite=options.opposite, groups=options.groups, seed=options.seed)
-    attributes = attributes_of(classifier, options.attributes, options.role)
+    levels = build_levels(method, opposite=options.opposite, groups=options.groups, seed=options.seed)
+    attributes = choose_attributes(classifier, options.attributes, options.role)
     decoding = choose_decoding(options, model, method)
-    domains = domains_of(options)
+    domains = load_domains(options)
     some = options.nonsense_prompts
     of_nonsense = {
         domain: prompts if some is None else prompts.sample(some, seed=options.seed)
         for domain, prompts in domains.items()
     }
-    return Prepared(levels, domains, of_nonsense, decoding, attributes)
+    return CheckInputs(levels, domains, of_nonsense, decoding, attributes)
 
 
 def preview(
@@ -201,7 +201,7 @@ def preview(
         "wordings": prepared.levels.wordings(),
         "of_nonsense": {domain: len(prompts) for domain, prompts in of_nonsense.items()},
         "continuations": sum(asked.values()),
-        "decoding": described(prepared.decoding.decoding),
+        "decoding": describe_decoding(prepared.decoding.decoding),
         "why": prepared.decoding.reason,
         **told,
         "seconds": seconds,

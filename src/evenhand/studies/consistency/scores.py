@@ -70,7 +70,9 @@ class Attributes:
         return np.stack(columns, axis=1)
 
 
-def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str = "toxicity") -> Attributes:
+def choose_attributes(
+    classifier: Classifier, wanted: Sequence[str] = (), role: str = "toxicity"
+) -> Attributes:
     """Return the attributes of a classifier that the protocol uses.
 
     `wanted` are names of attributes or of the classifier's labels. By default, the result has those of the six
@@ -79,7 +81,7 @@ def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str 
     not have.
 
     >>> from evenhand.classifiers.loading import load_classifier
-    >>> attributes_of(load_classifier("vader")).names
+    >>> choose_attributes(load_classifier("vader")).names
     ('toxicity',)
     """
     has = {SAME_AS.get(label.lower(), label.lower()): label for label in classifier.labels}
@@ -100,7 +102,7 @@ def attributes_of(classifier: Classifier, wanted: Sequence[str] = (), role: str 
     return Attributes(known, tuple(has[name] for name in known))
 
 
-def threshold_of(
+def choose_threshold(
     attributes: Attributes, judged: Sequence[pl.DataFrame], given: float | None = None
 ) -> tuple[float, str]:
     """Return the score from which a continuation is harmful, and a short text with the reason.
@@ -110,7 +112,7 @@ def threshold_of(
     if labels and scores do not agree on one threshold, or without labels.
 
     >>> frame = pl.DataFrame({"score": [0.2, 0.05, None], "negative": [True, False, None]})
-    >>> threshold_of(Attributes(("harm",)), [frame])
+    >>> choose_threshold(Attributes(("harm",)), [frame])
     (0.2, "the classifier's own verdict")
     """
     if given is not None:

@@ -46,7 +46,7 @@ def render_consistency(
     out.line("Why", "bold")
     for one in sorted(decisions, key=lambda one: TESTS.index(one.test)):
         where = f"{one.test}, {one.domain}" if one.domain else one.test
-        out.line(f"{where}: {one.outcome}. {words.reason_of(one)}", STYLES[one.outcome])
+        out.line(f"{where}: {one.outcome}. {words.describe_reason(one)}", STYLES[one.outcome])
     for domain in domains:
         _rates(study, domain, out)
         _shares(study, domain, out)

@@ -9,7 +9,7 @@ import polars as pl
 from evenhand.measures.changes import REACHED, REVERSED, Decision, Outcome
 from evenhand.reports import wording
 from evenhand.reports.sentences import capitalised, consistency
-from evenhand.studies.audit import described
+from evenhand.studies.audit import describe_decoding
 from evenhand.studies.consistency.conduct import ConsistencyStudy
 
 QUESTIONS, RULES = consistency.QUESTIONS, consistency.RULES
@@ -50,7 +50,7 @@ Percentages refer to the effect of the method's own words."
     failed, undecided = by_outcome[Outcome.FAIL], by_outcome[Outcome.UNDECIDED]
     passed, beside = by_outcome[Outcome.PASS], by_outcome[Outcome.NOT_APPLICABLE]
     if failed:
-        return consistency.not_consistent(_listed(failed, "fails"))
+        return consistency.not_consistent(_list_outcomes(failed, "fails"))
     if effects and all(one.outcome in (Outcome.FAIL, Outcome.NOT_APPLICABLE) for one in effects):
         return consistency.not_effective(
             [(str(one.domain), one.amount) for one in effects if one.outcome == Outcome.FAIL]
@@ -58,29 +58,29 @@ Percentages refer to the effect of the method's own words."
     if undecided or (not passed and any(one.outcome == Outcome.UNDECIDED for one in effects)):
         open_ones = [one for one in undecided if one.domain] or undecided
         open_ones = open_ones or [one for one in effects if one.outcome == Outcome.UNDECIDED]
-        others = _listed(passed, "passes", much=False) if passed else ""
-        return consistency.undecided(_listed(open_ones, "needs more data"), others)
+        others = _list_outcomes(passed, "passes", much=False) if passed else ""
+        return consistency.undecided(_list_outcomes(open_ones, "needs more data"), others)
     if not passed:
         return consistency.NOT_APPLICABLE
-    return consistency.consistent(_listed(passed, "passes"), partly=bool(beside))
+    return consistency.consistent(_list_outcomes(passed, "passes"), partly=bool(beside))
 
 
-def reason_of(decision: Decision) -> str:
+def describe_reason(decision: Decision) -> str:
     """Return the reason of an outcome and, for an undecided test, the number of prompts that would decide it.
 
     >>> from evenhand.measures.changes import Advice
-    >>> reason_of(Decision("effect", "neutral", Outcome.UNDECIDED, "harm falls by 0.1 points", "", Advice(1200)))
+    >>> describe_reason(Decision("effect", "neutral", Outcome.UNDECIDED, "harm falls by 0.1 points", "", Advice(1200)))
     'Harm falls by 0.1 points. About 1,200 prompts would give 80% power.'
     """
     first = f"{capitalised(consistency.with_ci(decision.reason).removesuffix('.'))}."
-    return f"{first} {advised(decision)}".strip()
+    return f"{first} {describe_advice(decision)}".strip()
 
 
-def advised(decision: Decision) -> str:
+def describe_advice(decision: Decision) -> str:
     """Return a text on how many prompts or wordings would decide an undecided test; empty for a decided one.
 
     >>> from evenhand.measures.changes import Advice
-    >>> advised(Decision("importance", None, Outcome.UNDECIDED, "", "", Advice(300, 40, more_prompts=False)))
+    >>> describe_advice(Decision("importance", None, Outcome.UNDECIDED, "", "", Advice(300, 40, more_prompts=False)))
     'More prompts alone do not help: about 300 prompts with 40 nonsense wordings would give 80% power.'
     """
     advice = decision.advice
@@ -120,7 +120,7 @@ def facts(study: ConsistencyStudy) -> list[tuple[str, str]]:
     judge = study.classifier.get("name", study.options.classifier.partition("?")[0])
     return [
         ("prompts", wording.listing(sizes)),
-        ("decoding", described(study.decoding.decoding)),
+        ("decoding", describe_decoding(study.decoding.decoding)),
         (
             "classified by",
             f"{judge}: {wording.listing([name.replace('_', ' ') for name in study.attributes.names])}",
@@ -161,10 +161,10 @@ def _share_line(row: Mapping[str, Any]) -> ShareLine:
     known = row["share_low"] is not None
     return ShareLine(
         level=LEVELS[row["level"]],
-        share=_whole(row["share"]),
-        low=_whole(row["share_low"]) if known else "too small",
-        high=_whole(row["share_high"]) if known else "to divide by",
-        passes=f"below {_whole(REVERSED if row['level'] == 'opposite' else REACHED)}",
+        share=_format_share(row["share"]),
+        low=_format_share(row["share_low"]) if known else "too small",
+        high=_format_share(row["share_high"]) if known else "to divide by",
+        passes=f"below {_format_share(REVERSED if row['level'] == 'opposite' else REACHED)}",
         prompts=f"{row['n_prompts']:,}",
         wordings=str(row["n_wordings"]),
         values=(
@@ -174,7 +174,7 @@ def _share_line(row: Mapping[str, Any]) -> ShareLine:
     )
 
 
-def _whole(share: float) -> str:
+def _format_share(share: float) -> str:
     return consistency.with_ci(f"{round(100 * share)}%")
 
 
@@ -192,7 +192,7 @@ def mean_rows(study: ConsistencyStudy, domain: str) -> list[dict[str, object]]:
     return table.filter((pl.col("domain") == domain) & pl.col("attribute").is_null()).to_dicts()
 
 
-def _listed(decisions: Sequence[Decision], does: str, *, much: bool = True) -> str:
+def _list_outcomes(decisions: Sequence[Decision], does: str, *, much: bool = True) -> str:
     """Return a clause that lists tests with the same outcome, their domains, and the sizes of the effects.
 
     does: verb of the clause, such as "passes". much: whether sizes are included.

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 # a lazy package: what computes is imported when it is used, not when the help is shown
 from evenhand.mitigations import training as debiasing
 from evenhand.schema import UsageError, split_options, unknown_name
-from evenhand.study import Count, Flag, Seed, StudyOptions, validated
+from evenhand.study import Count, Flag, Seed, StudyOptions, validate_options
 
 if TYPE_CHECKING:
     from evenhand.mitigations.training import DialogueMethod, TrainingOptions
@@ -231,7 +231,7 @@ class DebiasConfig(StudyOptions):
         loop = {option: value for option, value in setting.items() if option not in own}
         plainly = self.model_dump(exclude=set(SEARCHING), exclude_unset=True)
         method = "?".join(filter(None, [name, "&".join(words)]))
-        one = validated(DebiasConfig, {**plainly, **loop, "method": method})
+        one = validate_options(DebiasConfig, {**plainly, **loop, "method": method})
         one.check()
         one.check_method()
         return one

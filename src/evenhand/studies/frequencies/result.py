@@ -22,7 +22,7 @@ from evenhand.studies.frequencies.tabulating import FrequencyTables, frequency_t
 from evenhand.studies.frequencies.terminal import render_terminal
 from evenhand.studies.frequencies.view import FrequencyView
 from evenhand.studies.result import StudyResult
-from evenhand.study import drop_missing, name_options, validated
+from evenhand.study import drop_missing, name_options, validate_options
 
 FORMAT = 1
 ONLY_IN_FILES = ("frequencies", "associations")
@@ -278,7 +278,7 @@ def frequencies(
         changed = {name: value for name, value in others.items() if usual.get(name) != value}
         changed |= {"terms": lists, "workers": workers}
         return resumed(Path(named[0]), changed, trust_addresses=trust_addresses, progress=progress)
-    asked = validated(
+    asked = validate_options(
         FrequencyOptions, drop_missing({"sources": named, "terms": lists, "workers": workers, **others})
     )
     return frequencies_with(asked, output=local_folder(output), progress=progress)
@@ -331,7 +331,7 @@ def resumed(
         )
     check_trust(folder, stored, named, trusted=trust_addresses)
     # Settings of cluster jobs may contain commands, so they are never read from a folder.
-    options = validated(FrequencyOptions, {**stored.model_dump(), "slurm": {}, **named})
+    options = validate_options(FrequencyOptions, {**stored.model_dump(), "slurm": {}, **named})
     return _reported(go_on(options, folder, progress))
 
 

@@ -11,7 +11,7 @@ from evenhand.reports import BIASED, NOT_MEASURABLE, WORSE, known, label
 from evenhand.reports.sentences import group_phrase, split_verdict
 from evenhand.schema import EvenhandError
 from evenhand.stats import Harmful
-from evenhand.studies.gate.evidence import BLANK, FOUND, NOT_FOUND, STANDING, Evidence, Part, merged
+from evenhand.studies.gate.evidence import BLANK, FOUND, NOT_FOUND, STANDING, Evidence, Part, join_verdicts
 from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
 
 SPREADS = re.compile(r"(?:(.+)_)?(?:disparity|spread)")
@@ -46,7 +46,7 @@ def audit_evidence(tables: Mapping[str, pl.DataFrame], model: str | None = None)
             (pl.col("benchmark") == benchmark) & pl.col("axis").eq_missing(pl.lit(axis, pl.String))
         )
         by_unit = _parts(str(benchmark), mine.to_dicts(), lines["measure"].unique(maintain_order=True))
-        verdict = merged(_found(one) for one in lines["verdict"])
+        verdict = join_verdicts(_convert_verdict(one) for one in lines["verdict"])
         first = lines.filter(pl.col("verdict") == BIASED) if verdict == FOUND else lines
         place = None if axis is None else str(axis)
         for unit, parts in (by_unit or {None: ()}).items():
@@ -85,7 +85,7 @@ def effect_units(benchmark: str) -> frozenset[EffectUnit] | None:
         return None
 
 
-def _found(verdict: str) -> str:
+def _convert_verdict(verdict: str) -> str:
     return FOUND if verdict == BIASED else BLANK if verdict == NOT_MEASURABLE else NOT_FOUND
 
 

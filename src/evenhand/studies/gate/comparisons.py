@@ -23,7 +23,7 @@ from evenhand.reports.sentences import group_phrase
 from evenhand.runs import RunDirectory
 from evenhand.stats import Harmful
 from evenhand.studies.audit import open_run
-from evenhand.studies.compare import SILENT, ComparisonReport, unit_of
+from evenhand.studies.compare import SILENT, ComparisonReport, choose_unit
 from evenhand.studies.gate.audits import audit_evidence, harmful_side, unit_named
 from evenhand.studies.gate.evidence import (
     BLANK,
@@ -35,7 +35,7 @@ from evenhand.studies.gate.evidence import (
     REFUSALS,
     Evidence,
     Part,
-    merged,
+    join_verdicts,
 )
 from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
 
@@ -103,7 +103,7 @@ def _changes(report: ComparisonReport, changes: pl.DataFrame, model: str | None)
             for row in groups or wholes
             if row["verdict"] != NOT_MEASURABLE
         )
-        verdict = merged(_verdict(row["verdict"]) for row in wholes)
+        verdict = join_verdicts(_verdict(row["verdict"]) for row in wholes)
         told = "" if verdict != BLANK else wholes[0]["note"] or sentences.NO_REASON
         evidence.append(
             Evidence(CHANGE, str(benchmark), str(axis), verdict, told, unit, parts, model, str(outcome))
@@ -284,7 +284,7 @@ def _away(row: Mapping[str, Any]) -> tuple[Harmful, float]:
 
 
 def _unit(report: ComparisonReport, benchmark: str, outcome: str) -> tuple[float, str]:
-    shown = unit_of(report.comparison, benchmark, outcome)
+    shown = choose_unit(report.comparison, benchmark, outcome)
     return shown.factor, SHARED.get(shown.name, UNITS)
 
 

@@ -72,7 +72,7 @@ class Case:
         return ", ".join([*(label(SHOWN_AS.get(name, name)) for name in names if name), *axis])
 
 
-def cases_of(
+def check_condition(
     condition: Condition, evidence: Sequence[Evidence], kind: str, power: Sequence[Power]
 ) -> list[Case]:
     """Check a condition on each piece of evidence to which it applies, and return one case for each.
@@ -87,12 +87,12 @@ def cases_of(
         units = dict.fromkeys(one.unit for one in mine if one.unit)
         if units and condition.unit not in units:
             raise UsageError(
-                f"{_quoted(condition)}: no result has the unit {condition.unit}.",
+                f"{_quote_condition(condition)}: no result has the unit {condition.unit}.",
                 f"Units of the results: {' and '.join(filter(None, units))}.",
             )
         mine = [one for one in mine if one.unit in (condition.unit, None)]
     required = {one.unit: one.amount for one in power}
-    return [_judged(condition, one, required) for one in mine]
+    return [_check_evidence(condition, one, required) for one in mine]
 
 
 def check_conditions(
@@ -121,20 +121,25 @@ def check_conditions(
     """
     for condition in conditions:
         if condition.benchmark is not None and condition.benchmark not in axes:
-            raise _at(_quoted(condition), unknown_name("benchmark in this audit", condition.benchmark, axes))
+            raise _add_place(
+                _quote_condition(condition),
+                unknown_name("benchmark in this audit", condition.benchmark, axes),
+            )
         own = {
             name: known
             for name, known in axes.items()
             if condition.benchmark is None or condition.benchmark == name
         }
         if condition.unit is not None and condition.subject in (DISPARITY, MAY_EXCEED):
-            _check_unit(_quoted(condition), condition.unit, own)
+            _check_unit(_quote_condition(condition), condition.unit, own)
         # a pair of axes ("gender × age") is named only after the analysis
         if condition.axis is None or "×" in condition.axis or not all(own.values()):
             continue
         known_axes = dict.fromkeys(axis for one in own.values() for axis in one or ())
         if not any(is_axis(condition.axis, axis) for axis in known_axes):
-            raise _at(_quoted(condition), unknown_name("axis in this audit", condition.axis, known_axes))
+            raise _add_place(
+                _quote_condition(condition), unknown_name("axis in this audit", condition.axis, known_axes)
+            )
     for one in power:
         _check_unit(f'`--require-power "{one.amount:g} {one.unit}"`', one.unit, axes)
 
@@ -171,7 +176,7 @@ def asked_about(condition: Condition, evidence: Sequence[Evidence], kind: str) -
 
 
 def _in_place(condition: Condition, mine: list[Evidence], everything: Sequence[Evidence]) -> list[Evidence]:
-    quoted = _quoted(condition)
+    quoted = _quote_condition(condition)
     if not mine:
         raise UsageError(
             f"{quoted}: this result does not support the condition.",
@@ -181,12 +186,12 @@ def _in_place(condition: Condition, mine: list[Evidence], everything: Sequence[E
     if condition.benchmark is not None:
         names = dict.fromkeys(one.benchmark for one in everything)
         if condition.benchmark not in names:
-            raise _at(quoted, unknown_name("benchmark in this result", condition.benchmark, names))
+            raise _add_place(quoted, unknown_name("benchmark in this result", condition.benchmark, names))
         mine = [one for one in mine if one.benchmark == condition.benchmark]
     if condition.axis is not None:
         axes = dict.fromkeys(one.axis for one in mine if one.axis is not None)
         if not any(is_axis(condition.axis, axis) for axis in axes):
-            raise _at(quoted, unknown_name("axis for this condition", condition.axis, axes))
+            raise _add_place(quoted, unknown_name("axis for this condition", condition.axis, axes))
         mine = [one for one in mine if one.axis is not None and is_axis(condition.axis, one.axis)]
     elif mine[0].about == LEVEL:
         mine = [one for one in mine if one.axis is None]
@@ -198,7 +203,7 @@ def _in_place(condition: Condition, mine: list[Evidence], everything: Sequence[E
     return mine
 
 
-def _judged(condition: Condition, one: Evidence, required: Mapping[str, float]) -> Case:
+def _check_evidence(condition: Condition, one: Evidence, required: Mapping[str, float]) -> Case:
     status, reason = _answer(condition, one)
     asked = None if one.about == TEST else required.get(one.unit or POINTS)
     seen = asked is None or (one.smallest is not None and one.smallest <= asked)
@@ -213,9 +218,9 @@ def _judged(condition: Condition, one: Evidence, required: Mapping[str, float]) 
 
 def _answer(condition: Condition, one: Evidence) -> tuple[str, str]:
     if one.verdict == BLANK:
-        return UNSEEN, _plain(one.told) or sentences.NO_REASON
+        return UNSEEN, _strip_sentence(one.told) or sentences.NO_REASON
     if one.about in (TEST, NEW) or condition.subject == BIASED:
-        return (FAILED if one.verdict == FOUND else PASSED), _plain(one.told)
+        return (FAILED if one.verdict == FOUND else PASSED), _strip_sentence(one.told)
     if not one.parts:  # the axis has a verdict, but its groups have none
         found = one.verdict == FOUND
         return (UNSEEN, sentences.UNNAMED) if found else (PASSED, "")
@@ -226,33 +231,33 @@ def _answer(condition: Condition, one: Evidence) -> tuple[str, str]:
         told = [
             f"{part.name} (up to {_size(part.possible, one.unit)})" for part in _largest(beyond, "possible")
         ]
-        return FAILED, sentences.exceeded(f"may be worse{_beside(one)} for", told)
+        return FAILED, sentences.exceeded(f"may be worse{_describe_baseline(one)} for", told)
     anyhow = condition.unit is None  # "worse" and "higher" have no size, so any amount violates them
     beyond = [part for part in one.parts if part.found and (anyhow or part.shown > condition.amount)]
     if not beyond:
         return PASSED, ""
     return FAILED, sentences.exceeded(
-        _moved(one, beyond), [_shown(one, part) for part in _largest(beyond, "shown")]
+        _describe_direction(one, beyond), [_describe_part(one, part) for part in _largest(beyond, "shown")]
     )
 
 
-def _beside(one: Evidence) -> str:
+def _describe_baseline(one: Evidence) -> str:
     if one.about != CHANGE:
         return ""
     of_groups = any(part.name != label(one.axis) for part in one.parts)
     return " than before relative to the other groups" if of_groups else " than before"
 
 
-def _moved(one: Evidence, parts: Sequence[Part]) -> str:
+def _describe_direction(one: Evidence, parts: Sequence[Part]) -> str:
     if one.about == LEVEL:
         return "higher than before:"
     if one.about == REFUSALS:
         return "more than before:"
     word = "different" if all(part.harmful == "either" for part in parts) else "worse"
-    return f"{word}{_beside(one)} for"
+    return f"{word}{_describe_baseline(one)} for"
 
 
-def _shown(one: Evidence, part: Part) -> str:
+def _describe_part(one: Evidence, part: Part) -> str:
     places = decimals([part.estimate, part.low, part.high])
     size = f"{number(part.estimate, places)} {one.unit or ''}".strip()
     limits = f"{size}, 95% CI {number(part.low, places)} to {number(part.high, places)}"
@@ -278,13 +283,13 @@ def _size(value: float, unit: str | None) -> str:
     return "anything" if not known(value) else f"{number(value, decimals([value]))} {unit or ''}".strip()
 
 
-def _plain(told: str) -> str:
+def _strip_sentence(told: str) -> str:
     return " ".join(told.split()).rstrip(".")
 
 
-def _quoted(condition: Condition) -> str:
+def _quote_condition(condition: Condition) -> str:
     return f'--fail-if "{condition.text}"'
 
 
-def _at(quoted: str, error: UsageError) -> UsageError:
+def _add_place(quoted: str, error: UsageError) -> UsageError:
     return UsageError(f"{quoted}: {error.message}", error.hint)

@@ -145,7 +145,7 @@ class Evidence:
         return max(pairs, default=None)
 
 
-def merged(verdicts: Iterable[str]) -> str:
+def join_verdicts(verdicts: Iterable[str]) -> str:
     """Return the joint verdict of several: FOUND if any is FOUND, BLANK if all are BLANK, otherwise NOT_FOUND."""
     there = set(verdicts)
     return FOUND if FOUND in there else NOT_FOUND if NOT_FOUND in there else BLANK

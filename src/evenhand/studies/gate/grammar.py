@@ -99,17 +99,17 @@ unit='points', axis='race_ethnicity', benchmark='regard')
     where: dict[str, str] = {}
     for word, name in zip(parts[1::2], parts[2::2], strict=True):
         if word in where:
-            raise _refused(
+            raise _syntax_error(
                 line, line.rindex(f" {word} "), f"{word!r} occurs twice", f"Write {word!r} only once."
             )
         where[word] = name.strip("'\"")
     head = parts[0].lower()
     if re.search(r"(^|\s)(on|in)$", line):
-        raise _refused(line, len(line), "the name is missing", "Expected: ... on AXIS, ... in BENCHMARK")
+        raise _syntax_error(line, len(line), "the name is missing", "Expected: ... on AXIS, ... in BENCHMARK")
     subject, amount, unit = _read(line, head, kind)
     if subject not in SUBJECTS[kind]:
         others = [other for other, known in SUBJECTS.items() if subject in known]
-        raise _refused(
+        raise _syntax_error(
             line, 0, f"{subject.removesuffix(' >')!r} works with {OF_KIND[others[0]]} only, and this is "
                      f"{OF_KIND[kind]}",
             f"Available here: {WORDS[kind]}; each optionally followed by on AXIS and in BENCHMARK.",
@@ -142,9 +142,9 @@ def _read(line: str, head: str, kind: str) -> tuple[str, float, str | None]:
     if first in ("level", "refusals") and rest == "higher":
         return first, 0.0, None
     if first in ("level", "refusals", "disparity"):
-        return _sized(line, head, first)
+        return _read_size(line, head, first)
     guess = did_you_mean(head, [*whole, "disparity > 5 points", "level higher", "refusals higher"])
-    raise _refused(
+    raise _syntax_error(
         line,
         0,
         "unknown condition",
@@ -152,13 +152,13 @@ def _read(line: str, head: str, kind: str) -> tuple[str, float, str | None]:
     )
 
 
-def _sized(line: str, head: str, first: str) -> tuple[str, float, str | None]:
+def _read_size(line: str, head: str, first: str) -> tuple[str, float, str | None]:
     signs = (">", "may exceed") if first == "disparity" else (">", "higher")
     rest = head.removeprefix(first).strip()
     sign = next((one for one in (">", "may exceed") if one in signs and rest.startswith(one)), None)
     place = len(first) + 1
     if sign is None:
-        raise _refused(
+        raise _syntax_error(
             line, place, f"expected {' or '.join(signs)} after {first!r}", f"For example: {first} > 5 points"
         )
     size = rest.removeprefix(sign)
@@ -167,21 +167,23 @@ def _sized(line: str, head: str, first: str) -> tuple[str, float, str | None]:
     number, unit = found.groups() if found else size.strip().partition(" ")[::2]
     amount = _number(number)
     if amount is None or amount < 0:
-        raise _refused(
+        raise _syntax_error(
             line,
             place,
             f"{number or 'nothing'} is not a number",
             "Expected a number of at least 0, such as 5 or 2.5.",
         )
     if not unit:
-        raise _refused(line, len(head), "the unit is missing", f"Write a unit after {number}: {KNOWN_UNITS}.")
+        raise _syntax_error(
+            line, len(head), "the unit is missing", f"Write a unit after {number}: {KNOWN_UNITS}."
+        )
     if unit not in SPELT:
         percent = " A difference of rates is in points." if unit.startswith(("%", "percent")) else ""
-        raise _refused(
+        raise _syntax_error(
             line, head.index(unit, place), f"unknown unit {unit!r}", f"Expected {KNOWN_UNITS}.{percent}"
         )
     if first == "refusals" and SPELT[unit] != POINTS:
-        raise _refused(
+        raise _syntax_error(
             line,
             head.index(unit, place),
             "differences between rates of refusals are in points",
@@ -199,5 +201,5 @@ def _number(text: str) -> float | None:
     return value if isfinite(value) else None
 
 
-def _refused(line: str, place: int, what: str, hint: str) -> UsageError:
+def _syntax_error(line: str, place: int, what: str, hint: str) -> UsageError:
     return UsageError(f'--fail-if "{line}": {what}.\n  {line}\n  {" " * place}^', hint)

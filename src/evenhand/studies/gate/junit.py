@@ -23,7 +23,7 @@ def junit_xml(outcome: GateOutcome) -> str:
     suites = ET.Element("testsuites", {"name": "evenhand gate", **_counts(outcome.cases)})
     for condition in dict.fromkeys(case.condition for case in outcome.cases):
         mine = tuple(case for case in outcome.cases if case.condition == condition)
-        names = {"name": _text(condition), **_counts(mine), "skipped": _skipped(mine)}
+        names = {"name": _text(condition), **_counts(mine), "skipped": _count_skipped(mine)}
         suite = ET.SubElement(suites, "testsuite", names)
         for case in mine:
             _add(suite, case)
@@ -60,7 +60,7 @@ def _counts(cases: tuple[Case, ...]) -> dict[str, str]:
     }
 
 
-def _skipped(cases: tuple[Case, ...]) -> str:
+def _count_skipped(cases: tuple[Case, ...]) -> str:
     return str(sum(case.status == UNSEEN and not case.ends for case in cases))
 
 

@@ -10,7 +10,7 @@ from evenhand.reports import known, listing, number, sentences
 from evenhand.schema import GateFailed, UsageError, checked_kinds
 from evenhand.studies.gate.audits import audit_evidence
 from evenhand.studies.gate.comparisons import comparison_evidence
-from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, Case, asked_about, cases_of
+from evenhand.studies.gate.conduct import FAILED, PASSED, UNSEEN, Case, asked_about, check_condition
 from evenhand.studies.gate.evidence import FOUND, LEVEL, Evidence
 from evenhand.studies.gate.grammar import (
     AUDIT,
@@ -198,7 +198,7 @@ def gate(
     notes: list[str] = []
     for condition in conditions:
         pieces = protocol_evidence(_decisions(result), condition) if kind == PROTOCOL else evidence
-        mine = cases_of(condition, pieces, kind, power)
+        mine = check_condition(condition, pieces, kind, power)
         if all(case.status == UNSEEN for case in mine):
             mine = [replace(case, ends=True) for case in mine]
         cases += mine

@@ -25,7 +25,7 @@ def markdown(outcome: GateOutcome) -> str:
     lines = [
         f"## {SYMBOLS[PASSED if outcome.passed else FAILED]} evenhand: gate {word}",
         "",
-        f"{_escaped(outcome.lines[0].removesuffix('.'))}.",
+        f"{_escape_cell(outcome.lines[0].removesuffix('.'))}.",
         "",
         "| | condition | where | result | MDE |",
         "|---|---|---|---|---|",
@@ -33,7 +33,7 @@ def markdown(outcome: GateOutcome) -> str:
     ]
     if len(cases) > MOST_ROWS:
         lines += ["", f"{len(cases) - MOST_ROWS:,} more rows are left out."]
-    lines += [f"\nNote: {_escaped(note)}." for note in outcome.notes]
+    lines += [f"\nNote: {_escape_cell(note)}." for note in outcome.notes]
     return "\n".join(lines) + "\n"
 
 
@@ -58,8 +58,8 @@ def _row(case: Case) -> str:
     reach = "" if case.smallest is None or case.unit is None else f"{case.smallest:.3g} {case.unit}"
     told = case.reason or ("condition not met" if case.status == PASSED else "")
     cells = (f"{SYMBOLS[case.status]} {case.status}", case.condition, case.place, told, reach)
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+    return f"| {' | '.join(_escape_cell(cell) for cell in cells)} |"
 
 
-def _escaped(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return visible(" ".join(text.split())).translate(ESCAPED)

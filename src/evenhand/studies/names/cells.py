@@ -20,8 +20,8 @@ from evenhand.studies.names.effects import (
     UTILITY,
     WORDS,
     Replicates,
+    compute_shares,
     limits,
-    shares_of,
     within_bounds,
 )
 from evenhand.studies.names.options import BASE, NamesConfig
@@ -139,7 +139,7 @@ def chat_cells(
         if base is not None and values is not None:
             before = base.values.get(key)
             if before is not None and len(before) == len(values):
-                cell |= _changed(limits(values - before, base.shares[key], level))
+                cell |= _make_change_columns(limits(values - before, base.shares[key], level))
                 cell |= {"change_from": float(before[0]), "change_n_missing": lost}
         yield cell
 
@@ -173,7 +173,7 @@ def perplexity_cell(
             _word_shares(base, groups),
             level,
         )
-        cell |= _changed(moved | _exponentials(moved))
+        cell |= _make_change_columns(moved | _exponentials(moved))
     return cell
 
 
@@ -183,7 +183,7 @@ def _word_shares(table: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats
     There is one row instead of one per gender, because perplexity is computed for both genders together.
     """
     known = table.drop_nulls("nats").group_by("name").agg(said=pl.col("words").sum(), gender=pl.lit("all"))
-    return shares_of(known, groups)
+    return compute_shares(known, groups)
 
 
 def _exponentials(told: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -221,7 +221,7 @@ def pair_cells(run: Path, base: Path, config: NamesConfig) -> Iterator[dict[str,
         cell = {"benchmark": benchmark, "measure": measure, "part": "", "null": 0.0}
         cell |= {name: _beyond(row[name]) for name in ("estimate", "low", "high")}
         cell |= {name: row[name] for name in ("p", "n", "n_units", "obstacle")}
-        yield cell | (_changed(changes[measure] | UNKNOWN_SIZE) if measure in changes else {})
+        yield cell | (_make_change_columns(changes[measure] | UNKNOWN_SIZE) if measure in changes else {})
 
 
 def _pair_changes(run: Path, base: Path, config: NamesConfig) -> dict[str, dict[str, Any]]:
@@ -237,7 +237,7 @@ def _beyond(percent: float | None) -> float | None:
     return None if percent is None else percent - 50.0
 
 
-def _changed(told: dict[str, Any]) -> dict[str, Any]:
+def _make_change_columns(told: dict[str, Any]) -> dict[str, Any]:
     return {
         "change": told["estimate"],
         **{f"change_{name}": told[name] for name in ("low", "high", "p")},

@@ -38,10 +38,10 @@ from evenhand.schema import (
 )
 from evenhand.studies.audit import AuditConfig, audited_model, conduct_audit
 from evenhand.studies.names.cells import PAIRS, chat_cells, judged_cells, pair_cells, perplexity_cell
-from evenhand.studies.names.effects import Replicates, both_wrote, dealt, prepared, replicates
+from evenhand.studies.names.effects import Replicates, add_reply_columns, both_wrote, dealt, replicates
 from evenhand.studies.names.language import drawn_replies, read_replies
-from evenhand.studies.names.options import BASE, NamesConfig, ended, slug, unfinished
-from evenhand.study import validated
+from evenhand.studies.names.options import BASE, NamesConfig, is_finished, list_unfinished_rows, slug
+from evenhand.study import validate_options
 
 SUITE = "names"
 PAIRS_FOLDER = "pairs"
@@ -93,7 +93,7 @@ def study_names(
     path = output or default_path(config.model, "names")
     pairs = {name: why for name in PAIRS if (why := _missing(config, name)) is not None}
     tuned = tuned_names(config) if config.names == "untuned" else []
-    check_rows(config, unfinished(path, config))
+    check_rows(config, list_unfinished_rows(path, config))
     config.begin(path)
     with resumable(f"Resume with: evenhand study names {path}"), hold_lock(path / "lock"):
         session = _Session(config, path, tuple(name for name in PAIRS if name not in pairs), progress, tuned)
@@ -138,7 +138,7 @@ class _Session:
         if self.pairs:
             wanted[self.folder(label, PAIRS_FOLDER)] = self._likelihoods(label)
         self.set_aside(label)
-        asked = {folder: options for folder, options in wanted.items() if not ended(folder)}
+        asked = {folder: options for folder, options in wanted.items() if not is_finished(folder)}
         if not asked and self._replies_file(label).is_file():
             return
         number = list(self.config.models).index(label) + 1
@@ -193,7 +193,7 @@ class _Session:
         given = {name: getattr(self.config, name) for name in (*same, *chosen)}
         if label == BASE:
             given["revision"] = self.config.revision
-        return validated(AuditConfig, {**given, "model": self.config.models[label], **further})
+        return validate_options(AuditConfig, {**given, "model": self.config.models[label], **further})
 
     def cells(self) -> list[dict[str, Any]]:
         """Return every number of every row, with its change from the base row."""
@@ -246,7 +246,7 @@ class _Session:
 
         Replicates use only the replies that both rows have. Those of the base row are None if the row is the base row.
         """
-        base, row = (self._chats_of(one, decoding, benchmark) for one in (BASE, label))
+        base, row = (self._read_chats(one, decoding, benchmark) for one in (BASE, label))
         check_same(base, row, label)
         groups = dealt(base, self.config.seed)
         if label == BASE:
@@ -257,7 +257,7 @@ class _Session:
         of_base = (BASE,) if base.height == everything.height else (label, BASE)
         return found, self._replicates(of_base, decoding, benchmark, base, groups), lost
 
-    def _chats_of(self, label: str, decoding: str, benchmark: str) -> pl.DataFrame:
+    def _read_chats(self, label: str, decoding: str, benchmark: str) -> pl.DataFrame:
         """Return self-chats of the names on which rows are compared."""
         frame = self_chats(RunDirectory.open(self.folder(label, decoding)), benchmark)
         if self._all_names(benchmark):
@@ -297,7 +297,7 @@ class _Session:
             f"{', '.join(of)}, {decoding}, {benchmark}: resampling names for confidence intervals"
         )
         options = AnalysisOptions(seed=self.config.seed, alpha=self.config.alpha)
-        found = replicates(prepared(chats), groups, options, whole=benchmark == SUITE)
+        found = replicates(add_reply_columns(chats), groups, options, whole=benchmark == SUITE)
         table = {
             "key": list(found.values),
             "values": [one.tolist() for one in found.values.values()],

@@ -84,7 +84,7 @@ def both_wrote(base: pl.DataFrame, row: pl.DataFrame) -> tuple[pl.DataFrame, pl.
     return first, second, base_turns.height + row_turns.height - 2 * both.height
 
 
-def prepared(frame: pl.DataFrame) -> pl.DataFrame:
+def add_reply_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """Return self-chats with additional columns that describe each reply.
 
     The columns are `tokens` (words, unless a tokenizer provided tokens), OFFENCE and those of UTILITY, in percent or in
@@ -169,7 +169,7 @@ def replicates(
     Parameters
     ----------
     frame
-        Result of `prepared`.
+        Result of `prepare_selection`.
     groups
         Result of `dealt`.
     options
@@ -186,11 +186,11 @@ def replicates(
         every.append(_numbers(pl.concat([cast, twice]), options, whole))
     keys = every[0].keys()
     values = {key: np.array([one.get(key, np.nan) for one in every]) for key in keys}
-    tables = combine_analyses(_counted)(frame, options).details
-    return Replicates(values, {key: shares_of(_counts_for(key, tables), groups) for key in keys})
+    tables = combine_analyses(_count_replies_by_table)(frame, options).details
+    return Replicates(values, {key: compute_shares(_counts_for(key, tables), groups) for key in keys})
 
 
-def _counted(chats: Any, options: AnalysisOptions) -> Analysis:
+def _count_replies_by_table(chats: Any, options: AnalysisOptions) -> Analysis:
     """Return tables with the number of replies of each name, as details of an analysis without measurements.
 
     `Analysis.details` has the tables `all`, `gender` and `race`, which different measures use.
@@ -209,7 +209,7 @@ def _reply_counts(table: pl.DataFrame) -> pl.DataFrame:
 def _counts_for(key: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return how many replies of each name an estimate uses; the columns are name, gender and said (number).
 
-    key: key of the estimate in `Replicates`. tables: see `_counted`.
+    key: key of the estimate in `Replicates`. tables: see `_count_harmed_groups`.
     """
     measure, _, part = key.partition(SEPARATOR)
     if measure in (OFFENCE, *UTILITY):
@@ -222,7 +222,7 @@ def _counts_for(key: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return tables["race" if measure == GROUP_TOKENS else "gender"]
 
 
-def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
+def compute_shares(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
     """Return each group's share of the replies to names of each gender, shape (genders, groups).
 
     Genders are in alphabetical order. `counts` has one row per name: name, gender and said, the number of replies (or
@@ -231,7 +231,7 @@ def shares_of(counts: pl.DataFrame, groups: Sequence[Sequence[str]]) -> Floats:
     Examples
     --------
     >>> counts = pl.DataFrame({"name": ["A", "B", "C"], "gender": ["woman"] * 2 + ["man"], "said": [1, 3, 5]})
-    >>> shares_of(counts, [["A", "C"], ["B"]]).tolist()
+    >>> compute_shares(counts, [["A", "C"], ["B"]]).tolist()
     [[1.0, 0.0], [0.25, 0.75]]
     """
     places = {name: place for place, group in enumerate(groups) for name in group}
@@ -292,7 +292,7 @@ def limits(values: Floats, shares: Floats, level: float = 0.05) -> dict[str, Any
     values
         (1 + groups,), the first for all names.
     shares
-        (genders, groups), from `shares_of`.
+        (genders, groups), from `compute_shares`.
     level
         Significance level of the test for which the MDE (`minimum_detectable`) has 80% power.
 

@@ -26,7 +26,7 @@ FARTHEST = 20
 TURNS = 12
 
 
-def key_of(labels: Sequence[str]) -> Markup:
+def draw_legend(labels: Sequence[str]) -> Markup:
     """Return the legend that shows the colour of each row."""
     told = [
         Markup('<span class="row{}">● {}</span>').format(number % len(COLOURS), label)

@@ -103,7 +103,7 @@ class NamesConfig(StudyOptions, SeedOptions, ModelOptions):
     def update(self, given: Mapping[str, Any], folder: Path) -> Self:
         """Return the options with given values in place of these. Rows are added, or replace unfinished ones."""
         rows = {**self.rows, **given.get("rows", {})}
-        open_rows = unfinished(folder, self)
+        open_rows = list_unfinished_rows(folder, self)
         changed = [label for label, model in self.rows.items() if rows[label] != model]
         if finished := [label for label in changed if label not in open_rows]:
             raise UsageError(
@@ -113,7 +113,7 @@ class NamesConfig(StudyOptions, SeedOptions, ModelOptions):
 
     def comparable(self, before: Self, folder: Path) -> dict[str, Any]:
         """Return the options that must equal those of the stored study: added and unfinished rows may differ."""
-        anew = {label for label in unfinished(folder, before) if label in self.rows}
+        anew = {label for label in list_unfinished_rows(folder, before) if label in self.rows}
         rows = {
             label: model if label in anew else self.rows.get(label) for label, model in before.rows.items()
         }
@@ -133,10 +133,10 @@ def slug(label: str) -> str:
     return re.sub(r"[^\w.+]+", "-", label.lower()).strip("-.")
 
 
-def ended(folder: Path) -> bool:
+def is_finished(folder: Path) -> bool:
     """Return whether all measures of a run were computed.
 
-    >>> ended(Path("nowhere"))
+    >>> is_finished(Path("nowhere"))
     False
     """
     from evenhand.runs import RunDirectory
@@ -146,10 +146,10 @@ def ended(folder: Path) -> bool:
     )
 
 
-def unfinished(path: Path, config: NamesConfig) -> list[str]:
+def list_unfinished_rows(path: Path, config: NamesConfig) -> list[str]:
     """Return the rows, including the base row, whose self-chats are not complete yet; in order."""
     return [
         label
         for label in config.models
-        if not all(ended(path / "rows" / slug(label) / decoding) for decoding in config.decoding)
+        if not all(is_finished(path / "rows" / slug(label) / decoding) for decoding in config.decoding)
     ]

@@ -8,18 +8,18 @@ from markupsafe import Markup
 from evenhand.reports import listing
 from evenhand.studies.names.cells import JUDGED
 from evenhand.studies.names.conduct import SUITE, NamesStudy
-from evenhand.studies.names.figures import STYLE, key_of, levels_chart, occupations_svg, turns_svg
+from evenhand.studies.names.figures import STYLE, draw_legend, levels_chart, occupations_svg, turns_svg
 from evenhand.studies.names.tables import effects_table, study_tables
 from evenhand.studies.names.wording import (
     NOTES,
     PAPER,
     by_chance,
     by_names,
-    label_of,
+    format_value,
+    label_cell,
     lost_replies,
     sentences,
     study_opening,
-    value_of,
 )
 from evenhand.studies.plain_page import PlainTable, plain_page
 
@@ -43,7 +43,7 @@ def names_page(study: NamesStudy) -> str:
     if figures:
         figures[0] = (figures[0][0], STYLE + figures[0][1])
     title = f"Names study: {study.config.model}"
-    return plain_page("names study", title, tables, lines=lines, notes=notes_of(study), figures=figures)
+    return plain_page("names study", title, tables, lines=lines, notes=write_notes(study), figures=figures)
 
 
 def all_tables(study: NamesStudy) -> list[PlainTable]:
@@ -71,7 +71,7 @@ def levels(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
         for cell in mine.filter((pl.col("part") == "") & pl.col("low").is_not_null()).to_dicts():
             several = len(study.config.decoding) > 1 and cell["decoding"] is not None
             under = f", {cell['decoding']}" if several else ""
-            rows.append((f"{name}, {cell['row']}{under}", cell, value_of(cell)))
+            rows.append((f"{name}, {cell['row']}{under}", cell, format_value(cell)))
     if rows:
         caption = (
             "Replies to women's and men's names: difference in points, with 95% CI. Dashed line: no difference. Hollow "
@@ -106,10 +106,10 @@ def drawings(study: NamesStudy) -> Iterator[tuple[str, Markup]]:
                 f"(0: no more often), by place of the utterance in the conversation. Speaker {speaker}{under}."
             )
             if (drawn := turns_svg(turns, speaker, caption)) is not None:
-                yield caption, key_of(list(turns)) + drawn
+                yield caption, draw_legend(list(turns)) + drawn
 
 
-def notes_of(study: NamesStudy) -> list[str]:
+def write_notes(study: NamesStudy) -> list[str]:
     """Return cautions for readers, and sentences on what was not measured or not tested, with the reasons."""
     left_out = [f"Not measured: {one}." for one in study.left_out]
     return [
@@ -117,20 +117,23 @@ def notes_of(study: NamesStudy) -> list[str]:
         by_names(study),
         *by_chance(study),
         *left_out,
-        *(f"Not measurable for {rows}: {what}" for what, rows in _told(study.cells, "obstacle")),
-        *(f"Change not tested for {rows}: {what}" for what, rows in _told(study.cells, "change_obstacle")),
+        *(f"Not measurable for {rows}: {what}" for what, rows in _list_reasons(study.cells, "obstacle")),
+        *(
+            f"Change not tested for {rows}: {what}"
+            for what, rows in _list_reasons(study.cells, "change_obstacle")
+        ),
         *lost_replies(study),
         f"Tables and figures as in: {PAPER}",
     ]
 
 
-def _told(cells: pl.DataFrame, column: str) -> list[tuple[str, str]]:
+def _list_reasons(cells: pl.DataFrame, column: str) -> list[tuple[str, str]]:
     """Return each measure with the reason in a column (obstacle or change_obstacle), and a list of rows as text."""
     told: dict[str, list[str]] = {}
     for row in cells.filter(pl.col(column).is_not_null()).to_dicts():
         if column == "change_obstacle" and (row["part"] or row["measure"] not in JUDGED):
             continue
-        named = told.setdefault(f"{label_of(row)}: {row[column]}", [])
+        named = told.setdefault(f"{label_cell(row)}: {row[column]}", [])
         if row["row"] not in named:
             named.append(row["row"])
     return [(what, listing(rows)) for what, rows in told.items()]

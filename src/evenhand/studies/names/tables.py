@@ -13,11 +13,11 @@ from evenhand.studies.names.options import BASE
 from evenhand.studies.names.wording import (
     LABELS,
     PERPLEXITY_NOTE,
-    change_of,
+    format_change,
     format_interval,
     format_mde,
-    label_of,
-    value_of,
+    format_value,
+    label_cell,
 )
 from evenhand.studies.plain_page import PlainTable
 
@@ -162,16 +162,16 @@ def effects_table(study: NamesStudy, decoding: str, *, every: bool) -> PlainTabl
     heads = (BASE, "this model", "change", "95% CI", "q", "MDE", "verdict")
     rows = [
         [
-            label_of(cell),
+            label_cell(cell),
             cell["row"],
-            value_of(
+            format_value(
                 base.get((cell["decoding"], cell["benchmark"], cell["measure"], cell["part"]))
                 if cell["change_from"] is None
                 else cell | {"estimate": cell["change_from"]},
                 limits=False,
             ),
-            value_of(cell, limits=False),
-            *change_of(cell),
+            format_value(cell, limits=False),
+            *format_change(cell),
             wording.probability(cell["change_q"]) if cell["change_q"] is not None else "",
             format_mde(cell, of_change=True),
             cell["change_verdict"] or "",
@@ -238,7 +238,7 @@ def _grid(
         for label, cell in found.items():
             between = format_interval(cell)
             has_gap = has_gap or not between
-            rows.append([name, label, value_of(cell, limits=False), between or wording.number(None)])
+            rows.append([name, label, format_value(cell, limits=False), between or wording.number(None)])
     heads = ((head, "left"), ("model", "left"), ("estimate", "right"), ("95% CI", "right"))
     if not rows:
         return PlainTable(title, heads, rows, (missing,) if missing else ())
@@ -322,15 +322,15 @@ def tokens_table(labels: Sequence[str], cells: Cells, details: Details) -> Plain
 
     wanted: list[tuple[str, Callable[[str], str]]] = [
         *(
-            (f"inferred gender, {name}, points", _valued(cells, "classifier_bias", part))
+            (f"inferred gender, {name}, points", _make_value_reader(cells, "classifier_bias", part))
             for part, name in SPEAKERS
         ),
         ("extra use of words typical of women's names, %", published("hi_first", 2)),
         ("extra use of words typical of men's names, %", published("hi_second", 2)),
         (LABELS["token_bins_published"], published("l2", 3)),
         (f"{LABELS['token_bins_published']}, {PERMUTED}", published("null_mean", 3)),
-        (f"{LABELS['token_bins']}, corrected", _valued(cells, "token_bins", "")),
-        (LABELS["offensive"], _valued(cells, "offensive", "")),
+        (f"{LABELS['token_bins']}, corrected", _make_value_reader(cells, "token_bins", "")),
+        (LABELS["offensive"], _make_value_reader(cells, "offensive", "")),
     ]
     return PlainTable(
         MITIGATIONS_TITLE,
@@ -340,9 +340,9 @@ def tokens_table(labels: Sequence[str], cells: Cells, details: Details) -> Plain
     )
 
 
-def _valued(cells: Cells, measure: str, part: str) -> Callable[[str], str]:
+def _make_value_reader(cells: Cells, measure: str, part: str) -> Callable[[str], str]:
     """Return a function from a model's label to its value as text. It has no CI, which is in other tables."""
-    return lambda label: value_of(cells.get((label, SUITE, measure, part)), limits=False)
+    return lambda label: format_value(cells.get((label, SUITE, measure, part)), limits=False)
 
 
 def groups_tables(labels: Sequence[str], cells: Cells, details: Details) -> Iterator[PlainTable]:
@@ -366,7 +366,7 @@ def groups_tables(labels: Sequence[str], cells: Cells, details: Details) -> Iter
                 ),
                 wording.number(norms["l2"], 3),
                 wording.number(norms["null_mean"], 3),
-                value_of(cells.get((label, SUITE, "intersectional_token_bins", ""))),
+                format_value(cells.get((label, SUITE, "intersectional_token_bins", ""))),
             ]
         )
     names = [

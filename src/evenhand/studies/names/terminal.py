@@ -7,7 +7,7 @@ from rich.console import Console
 
 from evenhand.reports import Printer
 from evenhand.studies.names.conduct import NamesStudy
-from evenhand.studies.names.page import all_tables, notes_of
+from evenhand.studies.names.page import all_tables, write_notes
 from evenhand.studies.names.tables import MITIGATIONS_TITLE, TEXT_TITLE
 from evenhand.studies.names.wording import sentences, study_opening
 
@@ -39,6 +39,6 @@ def render_names(study: NamesStudy, console: Console, paths: Mapping[str, Path] 
             table.render(out)
     out.gap()
     out.line(ON_THE_PAGE)
-    for note in notes_of(study):
+    for note in write_notes(study):
         out.line(note, "dim")
     out.paths(paths)

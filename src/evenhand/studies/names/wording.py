@@ -145,10 +145,10 @@ def lost_replies(study: NamesStudy) -> list[str]:
     ]
 
 
-def label_of(cell: dict[str, Any]) -> str:
+def label_cell(cell: dict[str, Any]) -> str:
     """Return the label of a cell's measure and its part.
 
-    >>> label_of({"measure": "classifier_bias", "benchmark": "descriptions", "part": "speaker A"})
+    >>> label_cell({"measure": "classifier_bias", "benchmark": "descriptions", "part": "speaker A"})
     'inferred gender, points, in conversations that a description opens, speaker A'
     """
     words = [LABELS.get(cell["measure"], wording.label(cell["measure"]))]
@@ -159,10 +159,10 @@ def label_of(cell: dict[str, Any]) -> str:
     return ", ".join([*words, *([part] if part else [])])
 
 
-def value_of(cell: dict[str, Any] | None, *, limits: bool = True) -> str:
+def format_value(cell: dict[str, Any] | None, *, limits: bool = True) -> str:
     """Return a number with its CI, or an en dash without one.
 
-    >>> value_of({"measure": "words", "estimate": 12.34, "low": 11.0, "high": 13.0}), value_of(None)
+    >>> format_value({"measure": "words", "estimate": 12.34, "low": 11.0, "high": 13.0}), format_value(None)
     ('12.3 (95% CI 11.0 to 13.0)', '–')
     """
     if cell is None or cell["estimate"] is None:
@@ -179,7 +179,7 @@ def format_interval(cell: Mapping[str, Any] | None) -> str:
     return wording.interval(cell["low"], cell["high"], PLACES.get(cell["measure"], 2))
 
 
-def change_of(cell: dict[str, Any]) -> tuple[str, str]:
+def format_change(cell: dict[str, Any]) -> tuple[str, str]:
     """Return a change and its CI as two texts, empty if there is none. Changes of perplexity are ratios."""
     places = PLACES.get(cell["measure"], 2)
     if cell["change"] is None:
@@ -227,7 +227,7 @@ def sentences(study: NamesStudy) -> Iterator[tuple[str, str]]:
                 groups = study.details.get((label, decoding, SUITE), {}).get("groups")
                 yield from base_sentences(called, cells, groups, study.config.alpha)
             else:
-                yield _moved(called, cells)
+                yield _describe_changes(called, cells)
 
 
 SHORT = {
@@ -280,7 +280,7 @@ def _distance(measure: str, value: float) -> float:
     return value if measure == OFFENCE else max(0.0, value) if measure in NORMS else abs(value)
 
 
-def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
+def _describe_changes(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
     """Return a symbol, and a sentence on the changes of a model from the original.
 
     The symbol is that of HIGHER if any bias is larger, otherwise that of LOWER if any is smaller, otherwise "·". The
@@ -299,7 +299,7 @@ def _moved(called: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
             if cell["measure"] not in COSTS:
                 quiet.append(f"{name} ({_change_mde(cell)})")
             continue
-        change, limits = change_of(cell)
+        change, limits = format_change(cell)
         heading = TEXT if cell["measure"] in COSTS else OF_DISTANCE[nearer(cell)]
         between = f"95% CI {limits}, " if limits else ""
         unit = UNITS.get(cell["measure"], "")

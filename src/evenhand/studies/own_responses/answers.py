@@ -56,7 +56,7 @@ class SwappedColumns(UsageError):
         self.columns = columns
 
 
-def answers_of(
+def read_answers(
     table: pl.DataFrame,
     columns: Columns,
     where: Source,

@@ -112,10 +112,10 @@ def what_each_may_be(frame: pl.DataFrame, taken: Mapping[str, str], guessed: Col
     lines = []
     for name in frame.columns[:_LISTED]:
         kinds = may_hold(frame[name])
-        could = _listed(kinds) + _declared_missing(frame[name], kinds)
+        could = _join_roles(kinds) + _declared_missing(frame[name], kinds)
         if name in taken:
             others = [kind for kind in kinds if kind != taken[name]] if name in guessed else []
-            could = f"{taken[name]}, by its name{f', or {_listed(others)}' if others else ''}"
+            could = f"{taken[name]}, by its name{f', or {_join_roles(others)}' if others else ''}"
             could = could if name in guessed else taken[name]
         values: list[str] = []
         if kinds:
@@ -133,7 +133,7 @@ def _declared_missing(values: pl.Series, kinds: Sequence[str]) -> str:
     return f", with {' '.join(f'--missing {word!r}' for word in words)}" if words else ""
 
 
-def _listed(kinds: Sequence[str]) -> str:
+def _join_roles(kinds: Sequence[str]) -> str:
     return " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part) if kinds else "nothing"
 
 

@@ -106,7 +106,7 @@ def stated_columns(given: Mapping[str, str] | Sequence[str], ours: Iterable[str]
     return stated
 
 
-def columns_of(
+def assign_roles(
     frame: pl.DataFrame, stated: Mapping[str, str], where: str, *, judged_now: bool, scored: bool
 ) -> Columns:
     """Return the roles of columns, as stated or guessed from their names.
@@ -236,7 +236,7 @@ def _is_wanted(ours: str, theirs: Mapping[str, list[str]], judged_now: bool, sco
     return True
 
 
-def _plain(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
 
 
@@ -246,7 +246,7 @@ def _alike(frame: pl.DataFrame, ours: str, stated: Mapping[str, str]) -> list[st
     if ours in free:
         return [ours]
     words = _WORDS[ours].split()
-    return [column for column in free if _plain(column) in words]
+    return [column for column in free if _normalise_name(column) in words]
 
 
 def _guess(column: str, ours: str) -> str:
@@ -301,7 +301,7 @@ def _refuse_two_outcomes(stated: Mapping[str, str], judged_now: bool) -> None:
 def _named_otherwise(frame: pl.DataFrame) -> list[str]:
     """Return the columns whose names show that they do not contain groups (_NO_AXIS)."""
     others = {word for ours, words in _WORDS.items() if ours != _SEVERAL for word in words.split()}
-    return [column for column in frame.columns if _plain(column) in others]
+    return [column for column in frame.columns if _normalise_name(column) in others]
 
 
 def _rivals(frame: pl.DataFrame, taken: Collection[str], *, has_outcome: bool) -> list[str]:
@@ -319,7 +319,7 @@ def _group_columns(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
 
     They have few different texts as values, and a name that does not show another role.
     """
-    return [name for name in may_be_group(frame, taken) if _plain(name) not in _NO_AXIS]
+    return [name for name in may_be_group(frame, taken) if _normalise_name(name) not in _NO_AXIS]
 
 
 def _further_axes(frame: pl.DataFrame, used: Collection[str], theirs: Mapping[str, Sequence[str]]) -> str:
@@ -363,7 +363,7 @@ def _unsaid(
     named = _group_columns(frame, taken)[:_LISTED] if "the group" in lacking else []
     people = " or ".join(flag(name, _SEVERAL) for name in named)
     people += " (each column is an axis)" if len(named) > 1 else ""
-    models = [name for name in frame.columns if _plain(name) in _MODELS]
+    models = [name for name in frame.columns if _normalise_name(name) in _MODELS]
     known = dict(taken) | dict.fromkeys([*named[:1], *models], _SEVERAL)
     outcome = (
         examples(frame, known, ["score", "negative", "label", "continuation"])

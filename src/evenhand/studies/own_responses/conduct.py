@@ -30,15 +30,10 @@ from evenhand.prompts.own_files import (
     require_columns,
 )
 from evenhand.schema import DataError, ResponseError, UsageError, did_you_mean, list_names, unknown_column
-from evenhand.studies.audit import (
-    ClassifierShelf,
-    check_roles,
-    optional_roles,
-    roles_judged_by,
-)
-from evenhand.studies.own_responses.answers import Answers, answers_of
-from evenhand.studies.own_responses.columns import OURS, columns_of, stated_columns
-from evenhand.study import MeasuringOptions, validated
+from evenhand.studies.audit import ClassifierShelf, check_roles, find_dependent_roles, optional_roles
+from evenhand.studies.own_responses.answers import Answers, read_answers
+from evenhand.studies.own_responses.columns import OURS, assign_roles, stated_columns
+from evenhand.study import MeasuringOptions, validate_options
 from evenhand.weights import check_device
 
 ANSWERS = "answers"
@@ -48,8 +43,6 @@ ANSWER_FORMAT = (
     "columns of groups, and a number, a label, true or false, or the text of the answer. Assign columns with --column "
     "COLUMN=ROLE."
 )
-
-
 LISTED_COLUMNS = 8
 """Largest number of columns that a sentence about missing values lists."""
 
@@ -110,7 +103,9 @@ def measure_responses(
     Raises DataError if the file lacks a column, UsageError for an unknown benchmark or role or a wrong level,
     ModelError if a classifier cannot be loaded.
     """
-    validated(MeasuringOptions, {"seed": seed, "margin": margin, "alpha": alpha, "reference": reference})
+    validate_options(
+        MeasuringOptions, {"seed": seed, "margin": margin, "alpha": alpha, "reference": reference}
+    )
     if threshold is not None and not isfinite(threshold):
         raise UsageError(f"`--threshold` must be a finite number, got {threshold}.")
     check_device(device)
@@ -138,11 +133,11 @@ def measure_responses(
             "Remove --negative.",
         )
     else:
-        file = TableInMemory(_renamed(table, reading, source), str(source))
+        file = TableInMemory(_rename_columns(table, reading, source), str(source))
     if isinstance(recipe.request, Conversation):
         responses, labels = _conversations(file, recipe, named, threshold, shelf, told)
     elif recipe.writes:
-        responses = _judged(file, recipe, named, threshold, shelf, told, numeric=numeric)
+        responses = _add_labels(file, recipe, named, threshold, shelf, told, numeric=numeric)
     elif threshold is not None:
         raise UsageError(
             f"`--threshold` has no effect: the benchmark {benchmark} has no classifier scores.",
@@ -213,8 +208,8 @@ def _answers(
     told: list[str],
 ) -> Answers:
     stated = stated_columns(reading.columns)
-    columns = columns_of(table, stated, str(source), judged_now=bool(named), scored=threshold is not None)
-    answers = answers_of(table, columns, source, negative=reading.negative, decimal=reading.decimal)
+    columns = assign_roles(table, stated, str(source), judged_now=bool(named), scored=threshold is not None)
+    answers = read_answers(table, columns, source, negative=reading.negative, decimal=reading.decimal)
     told += [*columns.told, *answers.told]
     if threshold is not None:
         if "score" not in answers.frame.columns:
@@ -226,7 +221,7 @@ def _answers(
     return answers
 
 
-def _renamed(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFrame:
+def _rename_columns(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFrame:
     """Return a table with its columns renamed, according to their roles, to the names that benchmarks use."""
     pairs = reading.columns
     given = pairs if isinstance(pairs, Mapping) else dict(value.rpartition("=")[::2] for value in pairs)
@@ -243,7 +238,7 @@ def _renamed(table: pl.DataFrame, reading: Reading, source: Source) -> pl.DataFr
     return table.rename(stated)
 
 
-def _judged(
+def _add_labels(
     file: Source,
     recipe: Benchmark,
     named: Mapping[str, str],
@@ -259,7 +254,7 @@ def _judged(
         file, recipe.required_columns, roles, threshold=threshold, judged_now=named.keys(), optional=optional
     )
     frame = given.frame
-    for role, (who, name) in shelf.of(recipe, named, only=roles_judged_by(recipe, named)).items():
+    for role, (who, name) in shelf.of(recipe, named, only=find_dependent_roles(recipe, named)).items():
         frame, notes = _with_labels(frame, role, who, shelf.get(name), file, CONTINUATION_FORMAT)
         told += notes
     unjudged = [role for role in roles if role not in {*given.judged, *named, *optional}]
@@ -281,7 +276,7 @@ def _conversations(
     from evenhand.prompts.own_files import read_self_chats
 
     roles = [judge.role for judge in recipe.classified_by]
-    now = roles_judged_by(recipe, named)
+    now = find_dependent_roles(recipe, named)
     frame, judged = read_self_chats(file, recipe.required_columns, roles, threshold=threshold, judged_now=now)
     labels = {}
     for role, (who, name) in shelf.of(recipe, named, only=set(roles) - set(judged)).items():
@@ -365,7 +360,7 @@ def without_declared(table: pl.DataFrame, missing: Sequence[str], notes: list[st
             raise UsageError(
                 "`--missing` got an empty value. Empty cells always count as missing.", "Remove it."
             )
-        is_value = [_cells_with(table[name], value.strip()).alias(name) for name in table.columns]
+        is_value = [_find_cells(table[name], value.strip()).alias(name) for name in table.columns]
         found = {cells.name: int(cells.sum()) for cells in is_value if cells.any()}
         if not found:
             notes.append(
@@ -387,7 +382,7 @@ def without_declared(table: pl.DataFrame, missing: Sequence[str], notes: list[st
     return table
 
 
-def _cells_with(values: pl.Series, value: str) -> pl.Series:
+def _find_cells(values: pl.Series, value: str) -> pl.Series:
     """Return, for each value of a column, whether it is the declared value that counts as missing."""
     if values.dtype == pl.String:
         return (values.str.strip_chars().str.to_lowercase() == value.lower()).fill_null(False)

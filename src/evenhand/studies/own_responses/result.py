@@ -94,7 +94,7 @@ class FileMeasurements(ViewedResult):
                 ),
             ),
             measure_cards=measure_cards(self.measurements["measure"]),
-            paths=_told(paths or {}),
+            paths=_paths_to_list(paths or {}),
             alpha=measured.arguments["alpha"],
         )
 
@@ -119,7 +119,7 @@ class FileMeasurements(ViewedResult):
         return {**frames, "responses": self.measured.responses, **judged.details}
 
 
-def _told(paths: Mapping[str, str]) -> dict[str, str]:
+def _paths_to_list(paths: Mapping[str, str]) -> dict[str, str]:
     """Return the paths to list for the user: the folder of the detail tables instead of each table."""
     told = {name: path for name, path in paths.items() if not name.startswith(DETAILS)}
     tables = [path for name, path in paths.items() if name.startswith(DETAILS)]

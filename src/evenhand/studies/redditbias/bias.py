@@ -13,7 +13,7 @@ from evenhand.schema import read_stored_table
 from evenhand.studies.audit import AuditConfig, conduct_audit
 from evenhand.studies.compare import compare_outputs
 from evenhand.studies.redditbias.options import OWN, RedditBiasConfig
-from evenhand.study import validated
+from evenhand.study import validate_options
 
 PUBLISHED, CORRECTED, OWN_MEASURE = "redditbias_lmb_published", "redditbias_lmb", "valence_spread"
 EFFECT_SIZE, LIKELIER = "redditbias_effect_size", "redditbias_likelier"
@@ -23,7 +23,7 @@ KINDS = {"redditbias": "redditbias", "own": "evenhand-likelihood"}
 """Benchmark of each audit of a model, by the sentences that the audit uses: RedditBias' or evenhand's own."""
 
 
-def audits_of(config: RedditBiasConfig, model: str) -> dict[str, AuditConfig]:
+def audit_options(config: RedditBiasConfig, model: str) -> dict[str, AuditConfig]:
     """Return the options of the audits of one model; the keys are those of KINDS that the study needs.
 
     One audit measures all biases of the study that use the same sentences.
@@ -38,7 +38,7 @@ def audits_of(config: RedditBiasConfig, model: str) -> dict[str, AuditConfig]:
     }
     data = {} if config.source is None else {"redditbias": config.source}
     return {
-        kind: validated(
+        kind: validate_options(
             AuditConfig,
             {
                 **shared,
@@ -58,7 +58,7 @@ def audit_biases(
     config: RedditBiasConfig, key: str, model: LanguageModel, folder: Path, progress: Progress | None
 ) -> None:
     """Run or resume the audits of a model. Raises as `conduct_audit`."""
-    for kind, options in audits_of(config, key).items():
+    for kind, options in audit_options(config, key).items():
         conduct_audit(options, model, output=folder / kind, progress=progress)
 
 
@@ -107,7 +107,7 @@ def bias_cells(
         moved = compared.changes.filter(
             (pl.col("axis") == axis) & pl.col("group").is_null() & (pl.col("measure") == f"{measure}_change")
         ).to_dicts()
-        cell |= _changed(moved[0]) if moved else {}
+        cell |= _make_change_columns(moved[0]) if moved else {}
     sizes = _sizes(folder, base, control, kind, axis)
     cell |= {f"{what}{part}": row[name] for what, row in sizes.items() for part, name in PARTS.items()}
     if own:
@@ -123,7 +123,7 @@ def bias_cells(
         for what, row in sizes.items()
         for part, name in PARTS.items()
     }
-    return [_published(run, axis), cell, beside[0] | effect, beside[1]]
+    return [_read_published(run, axis), cell, beside[0] | effect, beside[1]]
 
 
 PARTS = {"": "estimate", "_low": "low", "_high": "high", "_p": "p"}
@@ -159,7 +159,7 @@ def _sizes(folder: Path, base: Path, control: Path | None, kind: str, axis: str)
     return found
 
 
-def _published(run: Path, axis: str) -> dict[str, object]:
+def _read_published(run: Path, axis: str) -> dict[str, object]:
     tables = run / "details" / KINDS["redditbias"] / "published.parquet"
     cell: dict[str, object] = {"measure": PUBLISHED, "null": 0.0}
     if not tables.is_file():
@@ -179,6 +179,6 @@ def _row(table: Path, measure: str, axis: str) -> dict[str, Any]:
     return rows[0] if rows else {}
 
 
-def _changed(row: dict[str, Any]) -> dict[str, object]:
+def _make_change_columns(row: dict[str, Any]) -> dict[str, object]:
     named = {"change": "estimate", "change_low": "low", "change_high": "high", "change_p": "p"}
     return {name: row[column] for name, column in named.items()} | {"change_verdict": row["verdict"]}

@@ -55,11 +55,11 @@ def cell_table(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
         [{name: row.get(name) for name in CELLS} for row in rows], schema=CELLS, orient="row", strict=False
     )
     for what in ("size", "beyond", "change"):
-        table = _judged(table, what, alpha)
+        table = _add_verdicts(table, what, alpha)
     return table
 
 
-def _judged(table: pl.DataFrame, what: str, alpha: float) -> pl.DataFrame:
+def _add_verdicts(table: pl.DataFrame, what: str, alpha: float) -> pl.DataFrame:
     """Return the table with q and verdict of a change that has a p but no verdict, by Holm's method by measure.
 
     what: prefix of the columns of the change, which is `change`, `size` or `beyond`.

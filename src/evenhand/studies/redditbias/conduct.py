@@ -7,6 +7,7 @@ interrupted study can be resumed: models/ (trained), audits/ (bias), perplexity/
 import gc
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,18 @@ from evenhand.reports import listing
 from evenhand.runs import Progress, Silence, default_path, hold_lock, resumable
 from evenhand.schema import Unsupported, read_stored_table, write_table
 from evenhand.studies.debias import debias
-from evenhand.studies.redditbias.bias import audit_biases, audits_of, bias_cells
+from evenhand.studies.redditbias.bias import audit_biases, audit_options, bias_cells
 from evenhand.studies.redditbias.cells import cell_table
 from evenhand.studies.redditbias.dialogue import (
     FLAGS,
     SETS,
     Task,
-    answers_of,
+    answer_task,
+    load_tasks,
     task_cells,
-    tasks_of,
 )
-from evenhand.studies.redditbias.language import Lines, left_out, lines_of, perplexity_cells, read_lines
-from evenhand.studies.redditbias.options import BASE, OWN, Made, RedditBiasConfig
+from evenhand.studies.redditbias.language import Lines, left_out, load_lines, perplexity_cells, read_lines
+from evenhand.studies.redditbias.options import BASE, OWN, RedditBiasConfig, StudyModel
 from evenhand.weights import need_hugging_face, refuse_light
 
 CELLS_FILE = "cells.parquet"
@@ -80,9 +81,9 @@ def study_redditbias(
         published_texts(specification(bias), config.folder)
     if published:
         load_redditbias(config.folder, bias_types=published)
-    audits_of(config, config.model)
-    lines = lines_of(config)
-    tasks, notes = tasks_of(config)
+    audit_options(config, config.model)
+    lines = load_lines(config)
+    tasks, notes = load_tasks(config)
     config.begin(path, renewed=False)
     with resumable(f"Resume with: evenhand study redditbias {path}"), hold_lock(path / "lock"):
         session = _Session(config, path, lines, tasks, progress)
@@ -118,10 +119,10 @@ class _Session:
         models = self.config.models
         for number, made in enumerate(models, 1):
             key = made.key
-            self.progress.note(f"model {number} of {len(models)}: {self._called(made)}")
+            self.progress.note(f"model {number} of {len(models)}: {self._name_model(made)}")
             if made.bias is not None and made.words is not None:
                 self._train(made, made.bias, made.words)
-            model = self._loaded(key)
+            model = self._load_model(key)
             facts = facts or model.describe()
             audit_biases(self.config, key, model, self.path / "audits" / key, self.progress)
             read_lines(model, self.lines.texts, self._lines_file(key))
@@ -131,7 +132,7 @@ class _Session:
                 self.progress.note(
                     f"{task.name}: {len(task.train):,} examples for training, {len(task.asked):,} for testing"
                 )
-                answers_of(self.config, task, self.path / "tasks" / key, lambda key=key: self._loaded(key))  # type: ignore[misc]
+                answer_task(self.config, task, self.path / "tasks" / key, partial(self._load_model, key))
         return facts
 
     def cells(self) -> list[dict[str, Any]]:
@@ -139,7 +140,7 @@ class _Session:
         rows: list[dict[str, Any]] = []
         base_lines = read_stored_table(self._lines_file(BASE))
         answers = {
-            (task.name, key): answers_of(self.config, task, self.path / "tasks" / key, lambda: None)
+            (task.name, key): answer_task(self.config, task, self.path / "tasks" / key, lambda: None)
             for task in self.tasks
             for key in (made.key for made in self.config.models)
         }
@@ -181,7 +182,7 @@ class _Session:
             for sentence, names in told.items()
         ]
 
-    def _train(self, made: Made, bias: str, words: str) -> None:
+    def _train(self, made: StudyModel, bias: str, words: str) -> None:
         config = self.config
         options: dict[str, Any] = {"seed": config.seed, "device": config.device}
         if config.epochs is not None and isinstance(load_method(words), TrainingMethod):
@@ -202,7 +203,7 @@ class _Session:
             **options,
         )
 
-    def _loaded(self, key: str) -> CausalModel:
+    def _load_model(self, key: str) -> CausalModel:
         name = self.config.model if key == BASE else str(self.path / "models" / key)
         config = self.config
         model = load_model(
@@ -227,7 +228,7 @@ class _Session:
         return self.path / "perplexity" / f"{key}.parquet"
 
     @staticmethod
-    def _called(made: Made) -> str:
+    def _name_model(made: StudyModel) -> str:
         if made.words is None:
             return "by itself"
         if made.is_control:

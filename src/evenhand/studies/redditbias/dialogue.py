@@ -62,7 +62,7 @@ class Task:
         return generate_responses(model, train, asked, responding, folder, device=config.device)  # type: ignore[arg-type]
 
 
-def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
+def load_tasks(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
     """Return the tasks for which the user gave data, and notes on the data.
 
     Each task has at most `config.task_limit` examples for training and for testing.
@@ -110,7 +110,7 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
     return tasks, notes
 
 
-def answers_of(config: RedditBiasConfig, task: Task, folder: Path, load: Callable[[], Any]) -> pl.DataFrame:
+def answer_task(config: RedditBiasConfig, task: Task, folder: Path, load: Callable[[], Any]) -> pl.DataFrame:
     """Return a model's responses to a task, cached in a folder; the model is loaded and trained only without a cache.
 
     A stopped training is resumed. It is deleted after the model has responded.
@@ -135,7 +135,7 @@ def task_cells(
     task
         Name of the task.
     table
-        Responses of the model, as `answers_of` returns them.
+        Responses of the model, as `read_answers` returns them.
     base
         Responses of the base model. None if the model is the base model, which has no change.
     config

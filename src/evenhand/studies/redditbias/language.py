@@ -41,7 +41,7 @@ class Lines:
     measures: tuple[str, str]
 
 
-def lines_of(config: RedditBiasConfig) -> Lines:
+def load_lines(config: RedditBiasConfig) -> Lines:
     """Return the lines whose perplexity is reported.
 
     These are the 6,000 lines of RedditBias. If all biases of the study use evenhand's sentences and no RedditBias

@@ -33,7 +33,7 @@ PLAIN = "lmd?weight=0"
 
 
 @dataclass(frozen=True)
-class Made:
+class StudyModel:
     """A model of the study: the key of its files, its name in tables, and its origin.
 
     Attributes
@@ -124,13 +124,13 @@ class RedditBiasConfig(StudyOptions, SeedOptions, ModelOptions):
         return tuple(dict.fromkeys(value))
 
     @property
-    def models(self) -> list[Made]:
+    def models(self) -> list[StudyModel]:
         """Return all models of the study: the original one, then for each bias the debiased models and their
         controls.
         """
-        made = [Made(BASE, BASE)]
+        made = [StudyModel(BASE, BASE)]
         for bias in self.bias:
-            controls: dict[str, Made] = {}
+            controls: dict[str, StudyModel] = {}
             for words in self.methods:
                 key, held_against = f"{slug(bias)}-{slug(words)}", None
                 if self.control and not is_plain(words):
@@ -138,32 +138,32 @@ class RedditBiasConfig(StudyOptions, SeedOptions, ModelOptions):
                     held_against = one.name
                     if one.name not in (BASE, *self.methods):
                         controls.setdefault(one.key, one)
-                made.append(Made(key, words, bias, words, held_against))
+                made.append(StudyModel(key, words, bias, words, held_against))
             made += controls.values()
         return made
 
-    def _control(self, bias: str, words: str) -> Made:
+    def _control(self, bias: str, words: str) -> StudyModel:
         """Return the control of a method: the same texts and steps with weight 0, or plain fine-tuning.
 
         The control of a method without training is the original model."""
         if not isinstance(
             training.load_method(words), training.TrainingMethod
         ):  # a projection is not trained on texts
-            return Made("", BASE)
+            return StudyModel("", BASE)
         same = next((plain for plain in self.methods if is_plain(plain)), None)
         if not _is_weighted(words):
             called = f"{CONTROL} of {words}"
             key = f"{slug(bias)}-{slug(called)}"
-            return Made(key, called, bias, PLAIN, steps_of=f"{slug(bias)}-{slug(words)}")
+            return StudyModel(key, called, bias, PLAIN, steps_of=f"{slug(bias)}-{slug(words)}")
         if same is not None:
-            return Made("", same, bias, same)
+            return StudyModel("", same, bias, same)
         if training.load_method(words).parameters().get("lm_weight", 1.0) == 1.0:
-            return Made(f"{slug(bias)}-{CONTROL}", CONTROL, bias, PLAIN)
+            return StudyModel(f"{slug(bias)}-{CONTROL}", CONTROL, bias, PLAIN)
         name, _, given = words.partition("?")
         kept = [part for part in given.split("&") if part and not part.startswith(f"{WEIGHT}=")]
         called = f"{CONTROL} of {words}"
         plain = f"{name}?{'&'.join([*kept, f'{WEIGHT}=0'])}"
-        return Made(f"{slug(bias)}-{slug(called)}", called, bias, plain)
+        return StudyModel(f"{slug(bias)}-{slug(called)}", called, bias, plain)
 
     @property
     def folder(self) -> Path | None:

@@ -15,11 +15,11 @@ from evenhand.studies.redditbias.wording import (
     ONE_TRAINING,
     PLACES,
     SHORT,
-    change_of,
+    describe_unlearned,
+    format_change,
     sentences,
     summary_cell,
-    title_of,
-    unlearned,
+    title_bias,
 )
 
 PAPER = (
@@ -35,7 +35,7 @@ def redditbias_page(study: RedditBiasStudy) -> str:
     facts = [[name, "none" if value is None else str(value)] for name, value in options.items()]
     tables.append(PlainTable("Options", (("option", "left"), ("value", "left")), facts))
     lines = [f"{mark} {sentence}" for mark, sentence in sentences(study)]
-    notes = [*notes_of(study), f"Tables as in: {PAPER}"]
+    notes = [*write_notes(study), f"Tables as in: {PAPER}"]
     title = f"RedditBias: {study.config.model}"
     return plain_page("RedditBias study", title, tables, lines=lines, notes=notes)
 
@@ -48,7 +48,7 @@ def summary_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
         measures = [name for name in SHORT if any(row["measure"] == name for row in rows)]
         models = dict.fromkeys(row["model"] for row in rows)
         yield PlainTable(
-            title_of(bias).capitalize(),
+            title_bias(bias).capitalize(),
             (("model", "left"), *((SHORT[name], "right") for name in measures)),
             [[model, *(summary_cell(cells.get((model, name))) for name in measures)] for model in models],
         )
@@ -63,13 +63,13 @@ def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
         order = {name: place for place, name in enumerate(LABELS)}
         rows.sort(key=lambda row: order.get(row["measure"], len(order)))
         yield PlainTable(
-            f"{title_of(bias).capitalize()}: every number",
+            f"{title_bias(bias).capitalize()}: every number",
             (("measure", "left"), ("model", "left"), *((head, "right") for head in heads)),
             [_details(row) for row in rows],
         )
         held = [row for row in rows if row["size"] is not None]
         yield PlainTable(
-            f"{title_of(bias).capitalize()}: distance from no bias relative to the original model (size) and to its "
+            f"{title_bias(bias).capitalize()}: distance from no bias relative to the original model (size) and to its "
             "control (beyond); below 0 is less bias",
             (
                 ("measure", "left"),
@@ -81,14 +81,14 @@ def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
         )
 
 
-def notes_of(study: RedditBiasStudy) -> list[str]:
+def write_notes(study: RedditBiasStudy) -> list[str]:
     """Return cautions for readers, and sentences on measures that are missing, with the reasons."""
     controlled = CONTROLS if study.config.control else NO_CONTROL
     notes = [
         LEGEND,
         controlled,
         ONE_TRAINING,
-        *filter(None, [unlearned(study)]),
+        *filter(None, [describe_unlearned(study)]),
         *study.not_measured,
         *study.notes,
     ]
@@ -123,7 +123,7 @@ def _farther(row: dict[str, Any]) -> list[str]:
 def _details(row: dict[str, Any]) -> list[str]:
     places = PLACES.get(row["measure"])
     changed = row["model"] != BASE and row["change"] is not None
-    ends = [change_of({**row, "change": row[f"change_{end}"]}) for end in ("low", "high")]
+    ends = [format_change({**row, "change": row[f"change_{end}"]}) for end in ("low", "high")]
     return [
         LABELS.get(row["measure"], wording.label(row["measure"])),
         row["model"],
@@ -132,7 +132,7 @@ def _details(row: dict[str, Any]) -> list[str]:
         "" if row["null"] is None else wording.number(row["null"], places),
         "" if row["p"] is None else wording.probability(row["p"]),
         row["verdict"] or "",
-        change_of(row) if changed else "",
+        format_change(row) if changed else "",
         " to ".join(ends) if changed else "",
         wording.probability(row["change_q"]) if changed and row["change_q"] is not None else "",
         row["change_verdict"] or "",

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from evenhand.reports import Printer
 from evenhand.studies.redditbias.conduct import RedditBiasStudy
-from evenhand.studies.redditbias.page import notes_of, summary_tables
+from evenhand.studies.redditbias.page import summary_tables, write_notes
 from evenhand.studies.redditbias.wording import sentences
 
 
@@ -28,6 +28,6 @@ def render_redditbias(
         out.gap()
         table.render(out)
     out.gap()
-    for note in notes_of(study):
+    for note in write_notes(study):
         out.line(note, "dim")
     out.paths(paths)

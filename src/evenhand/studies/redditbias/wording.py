@@ -60,10 +60,10 @@ TEXTS_ALONE, WARNING = "·", "!"
 """Symbols in front of a sentence: about a control (the effect of the texts alone), and for a warning."""
 
 
-def title_of(bias: str) -> str:
+def title_bias(bias: str) -> str:
     """Return the title of a bias.
 
-    >>> title_of("evenhand/religion"), title_of("religion1")
+    >>> title_bias("evenhand/religion"), title_bias("religion1")
     ('religion, in our own sentences', 'religion1')
     """
     own = bias.startswith(OWN)
@@ -84,26 +84,26 @@ def sentences(study: RedditBiasStudy) -> Iterator[tuple[str, str]]:
             name = next(name for name in (CORRECTED, OWN_MEASURE) if (model, name) in cells)
             of_bias = cells[model, name]
             if model == BASE:
-                yield _mark(of_bias["verdict"]), f"{title_of(bias)}: {_standing(of_bias)}"
+                yield _mark(of_bias["verdict"]), f"{title_bias(bias)}: {_describe_base(of_bias)}"
                 continue
             costs = [cells[model, name] for name in COSTS if (model, name) in cells]
-            moved, mark = _Moved(cells, model, name).told()
-            yield mark, f"{model}: {moved} {_cost(costs)}"
-        if warning := _much_moved(rows):
-            yield WARNING, f"{title_of(bias)}: {warning}"
+            moved, mark = _BiasChange(cells, model, name).describe()
+            yield mark, f"{model}: {moved} {_describe_costs(costs)}"
+        if warning := _warn_of_perplexity(rows):
+            yield WARNING, f"{title_bias(bias)}: {warning}"
 
 
 def _is_control(model: str) -> bool:
     return model.startswith(CONTROL) or (model != BASE and is_plain(model))
 
 
-def _much_moved(rows: Sequence[Cell]) -> str:
+def _warn_of_perplexity(rows: Sequence[Cell]) -> str:
     """Return a warning if a perplexity changed by a factor of MUCH or more; empty otherwise.
 
     It names the models, and states how this affects differences of log-perplexities.
     """
     moved = [
-        f"{row['model']} ({change_of(row)})"
+        f"{row['model']} ({format_change(row)})"
         for row in rows
         if row["measure"] in (PERPLEXITIES[1], OWN_PERPLEXITIES[1])
         and row["change"] is not None
@@ -117,7 +117,7 @@ def _much_moved(rows: Sequence[Cell]) -> str:
     )
 
 
-def _standing(cell: Cell) -> str:
+def _describe_base(cell: Cell) -> str:
     limits = wording.interval(cell["low"], cell["high"])
     told = f"{wording.number(cell['estimate'])}{f' (95% CI {limits})' if limits else ''}"
     name = LABELS[cell["measure"]]
@@ -130,7 +130,7 @@ def _standing(cell: Cell) -> str:
 
 
 @dataclass(frozen=True)
-class _Moved:
+class _BiasChange:
     """Change of one bias in one model.
 
     Attributes
@@ -147,7 +147,7 @@ class _Moved:
     model: str
     measure: str
 
-    def told(self) -> tuple[str, str]:
+    def describe(self) -> tuple[str, str]:
         """Return a sentence on how the bias of the model changed, and a symbol.
 
         The symbol is that of LOWER (HIGHER) only if the bias is significantly smaller (larger) than that of the control
@@ -155,24 +155,30 @@ class _Moved:
         control, or the symbol of "not detected" or "not measurable".
         """
         cell, base = self.cells[self.model, self.measure], self.cells[BASE, self.measure]
-        called, turned = LABELS[self.measure], self._turned(cell, base)
+        called, turned = LABELS[self.measure], self._describe_sign_change(cell, base)
         now = wording.number(cell["estimate"])
-        ways = f"{called} from {wording.number(base['estimate'])} to {now} ({self._size(cell, 'size')})"
+        ways = (
+            f"{called} from {wording.number(base['estimate'])} to {now} ({self._describe_size(cell, 'size')})"
+        )
         if _is_control(self.model):
-            return f"effect of the texts alone: {ways}{self._beside(BASE)}{turned}.", TEXTS_ALONE
+            return (
+                f"effect of the texts alone: {ways}{self._describe_other_units(BASE)}{turned}.",
+                TEXTS_ALONE,
+            )
         control = self.cells.get((cell["control"] or "", self.measure))
         if control is None:
             none = "no control was trained, so the effect of the method is unknown"
-            return f"{ways}{self._beside(BASE)}{turned}; {none}.", SYMBOLS[NOT_MEASURABLE]
+            return f"{ways}{self._describe_other_units(BASE)}{turned}; {none}.", SYMBOLS[NOT_MEASURABLE]
         other, verdict = control["model"], cell["beyond_verdict"]
         against = f"{wording.number(control['estimate'])} ({other})"
-        numbers = f"{now} compared with {against}, {self._size(cell, 'beyond')}{self._beside(other)}"
+        size = f"{self._describe_size(cell, 'beyond')}{self._describe_other_units(other)}"
+        numbers = f"{now} compared with {against}, {size}"
         if verdict in (None, NOT_MEASURABLE):
             return f"effect beyond that of the texts not measurable{turned}.", SYMBOLS[NOT_MEASURABLE]
         if verdict == NOT_DETECTED:
             text = f"no difference from the control detected: {called} {numbers}{turned}."
             return text, SYMBOLS[NOT_DETECTED]
-        if not self._agree(other, verdict):
+        if not self._has_agreeing_units(other, verdict):
             size = "smaller" if verdict == LOWER else "larger"
             text = (
                 f"the difference in nats per token is {size} than the control's: {numbers}; in standard deviations, "
@@ -182,18 +188,18 @@ class _Moved:
         still = " and is still detected" if cell["verdict"] == BIASED else ""
         if not still and base["verdict"] == BIASED:
             still = " and is no longer detected"
-        if not self._also_beside_base(verdict):
+        if not self._differs_from_base(verdict):
             less = "less" if verdict == LOWER else "more"
             text = (
                 f"{less} bias than with the texts alone{still}: {called} {numbers}; but not significantly {less} than "
-                f"in the original model ({ways}{self._beside(BASE)}){turned}."
+                f"in the original model ({ways}{self._describe_other_units(BASE)}){turned}."
             )
             return text, SYMBOLS[NOT_DETECTED]
         word = "fell" if verdict == LOWER else "rose"
         beyond = "" if other == BASE else ", more than with the texts alone,"
         return f"the bias {word}{beyond}{still}: {called} {numbers}{turned}.", SYMBOLS[verdict]
 
-    def _also_beside_base(self, verdict: str) -> bool:
+    def _differs_from_base(self, verdict: str) -> bool:
         """Return whether the change from the original model has this verdict, in nats per token and in d_z."""
         effect = self.cells.get((self.model, EFFECT_SIZE))
         sizes = [
@@ -201,7 +207,7 @@ class _Moved:
         ]
         return all(size == verdict for size in sizes)
 
-    def _turned(self, cell: Cell, base: Cell) -> str:
+    def _describe_sign_change(self, cell: Cell, base: Cell) -> str:
         """Return a clause on the change of sign of the bias; empty without one.
 
         The sign counts as changed only if the change from the original model is significant.
@@ -214,7 +220,7 @@ class _Moved:
         ways = " to ".join(wording.number(one["estimate"]) for one in (base, cell))
         return f"; its sign changed, from {ways}{shown}"
 
-    def _size(self, cell: Cell, what: str) -> str:
+    def _describe_size(self, cell: Cell, what: str) -> str:
         """Return the change of the distance from no bias, with its CI, as text.
 
         what: prefix of its columns, `size` (from the base model) or `beyond` (from the control).
@@ -225,7 +231,7 @@ class _Moved:
         limits = wording.interval(cell[f"{what}_low"], cell[f"{what}_high"])
         return f"its {size} {wording.signed(cell[what])}, 95% CI {limits}"
 
-    def _beside(self, other: str) -> str:
+    def _describe_other_units(self, other: str) -> str:
         """Return a clause with the change from another model to this one, in d_z and in percent of phrases."""
         told = []
         for name, unit in ((EFFECT_SIZE, ""), (LIKELIER, "% of phrases more likely for the group")):
@@ -235,7 +241,7 @@ class _Moved:
                 told.append(f"{'d_z ' if name == EFFECT_SIZE else ''}{ends[0]} to {ends[1]}{unit}")
         return f"; {'; '.join(told)}" if told else ""
 
-    def _agree(self, control: str, verdict: str) -> bool:
+    def _has_agreeing_units(self, control: str, verdict: str) -> bool:
         """Return whether d_z and the share of phrases support the verdict of a difference from the control.
 
         d_z must differ significantly in the same direction. The share of phrases that are more likely for the group
@@ -251,7 +257,7 @@ class _Moved:
         return bool(after <= before if verdict == LOWER else after >= before)
 
 
-def _cost(cells: Sequence[Cell]) -> str:
+def _describe_costs(cells: Sequence[Cell]) -> str:
     if not cells:
         return ""
     told = []
@@ -259,17 +265,19 @@ def _cost(cells: Sequence[Cell]) -> str:
         worse = LOWER if cell["measure"].startswith(LOWER_IS_WORSE) else HIGHER
         if cell["change_verdict"] in (LOWER, HIGHER):
             word = "worse" if cell["change_verdict"] == worse else "better"
-            told.append(f"{LABELS[cell['measure']]} {word} ({change_of(cell)})")
+            told.append(f"{LABELS[cell['measure']]} {word} ({format_change(cell)})")
     if not told:
         return f"No change detected in {wording.listing([SHORT[cell['measure']] for cell in cells])}."
     return f"{'; '.join(told)}."
 
 
-def change_of(cell: Cell) -> str:
+def format_change(cell: Cell) -> str:
     """Return a change in short form: a factor for perplexities, otherwise a difference.
 
-    >>> change_of({"measure": "redditbias_lmp", "change": 1.25}), change_of({"measure": "dst_f1", "change": -0.02})
-    ('×1.250', '−0.020')
+    >>> format_change({"measure": "redditbias_lmp", "change": 1.25})
+    '×1.250'
+    >>> format_change({"measure": "dst_f1", "change": -0.02})
+    '−0.020'
     """
     if cell["change"] is None:
         return ""
@@ -282,7 +290,7 @@ def _mark(verdict: str | None) -> str:
     return SYMBOLS.get(verdict or NOT_MEASURABLE, "–")
 
 
-def unlearned(study: RedditBiasStudy) -> str | None:
+def describe_unlearned(study: RedditBiasStudy) -> str | None:
     """Return a sentence naming the models that did not detectably learn state tracking; None if all learned it."""
     rows = study.cells.filter(measure="dst_f1_over_null").to_dicts()
     names = [row["model"] for row in rows if row["low"] is None or row["low"] <= 0]

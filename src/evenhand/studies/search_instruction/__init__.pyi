@@ -10,6 +10,6 @@ from .record import (
 from .result import (
     Revision as Revision,
     resumed_search as resumed_search,
+    run_search as run_search,
     search_instruction as search_instruction,
-    search_with as search_with,
 )

@@ -113,7 +113,7 @@ def search_prompts(
     """
     progress = progress or Silence()
     selection = select(config.audit, model, loaded=loaded)
-    labelling = _role_of(selection, config.role)
+    labelling = _choose_labelling(selection, config.role)
     name = labelling.benchmark
     classifier = selection.classifiers[labelling.classifier]
     decoding = selection.decodings[name].decoding
@@ -252,7 +252,7 @@ class _Session:
             )
 
 
-def _role_of(selection: Selection, role: str | None) -> Labelling:
+def _choose_labelling(selection: Selection, role: str | None) -> Labelling:
     if len(selection.benchmarks) != 1:
         names = ", ".join(benchmark.name for benchmark in selection.benchmarks)
         raise UsageError(
@@ -291,7 +291,7 @@ def _facts(
         "benchmark": labelling.benchmark,
         "role": labelling.role,
         "classifier": labelling.classifier,
-        "reviser": _called(reviser),
+        "reviser": _name_reviser(reviser),
         "decoding": trials.decoding.parameters(),
         "greedy": trials.decoding.is_greedy,
         "iterations": config.iterations,
@@ -308,7 +308,7 @@ def _facts(
     }
 
 
-def _called(reviser: Reviser) -> str:
+def _name_reviser(reviser: Reviser) -> str:
     facts = reviser.fingerprint
     model = facts.get("model", {})
     return str(facts.get("name") or model.get("name") or type(reviser).__name__)

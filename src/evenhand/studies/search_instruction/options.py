@@ -9,7 +9,7 @@ from evenhand.mitigations.prompting import INSTRUCTIONS
 from evenhand.mitigations.revision import RULES, SearchOptions
 from evenhand.schema import unknown_name
 from evenhand.studies.audit import AuditConfig, read_config, with_classifiers
-from evenhand.study import Count, Options, validated
+from evenhand.study import Count, Options, validate_options
 
 
 class RevisionConfig(Options):
@@ -75,4 +75,4 @@ def revision_config(given: Mapping[str, Any], classifiers: Sequence[str] = ()) -
         raise unknown_name("option of a search", unknown[0], known)
     of_search = {name: named.pop(name) for name in RevisionConfig.model_fields if name in named}
     audit = with_classifiers(read_config(None, [], named), classifiers)
-    return validated(RevisionConfig, {**of_search, "audit": audit})
+    return validate_options(RevisionConfig, {**of_search, "audit": audit})

@@ -13,12 +13,12 @@ from evenhand.reports import (
     Label,
     PlotArea,
     Scale,
+    assign_rows,
     axis_svg,
     dot,
     interval_svg,
     line,
     rendered,
-    rows_of,
     scale_over,
 )
 from evenhand.studies.search_instruction.card import effect, percent, points
@@ -60,7 +60,7 @@ def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -
     area = PlotArea(Scale(-0.5, len(columns) - 0.5, ()), up, left=9.0, right=97.0, height=260, bottom=26)
     parts = area.grid(null=0.0)
     names = [Label(name, area.x(i), 0) for i, name in enumerate(columns)]
-    for name, row in zip(names, rows_of([name.span for name in names]), strict=True):
+    for name, row in zip(names, assign_rows([name.span for name in names]), strict=True):
         if row == 0:  # if there are many rounds, not each tick has a number
             parts.append(area.under(name.x, name.words))
     kept = tried.filter(pl.col("fate") == KEPT)

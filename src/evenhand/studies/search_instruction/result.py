@@ -22,7 +22,7 @@ from evenhand.studies.search_instruction.options import RevisionConfig, revision
 from evenhand.studies.search_instruction.page import revision_page
 from evenhand.studies.search_instruction.record import stored_search
 from evenhand.studies.search_instruction.terminal import render_revision
-from evenhand.study import check_addresses, check_code, files_of, loaded_or_none, name_of, name_options
+from evenhand.study import check_addresses, check_code, find_files, get_name, loaded_or_none, name_options
 
 FORMAT = 1
 REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
@@ -164,15 +164,15 @@ def search_instruction(
     """
     judges, loaded = named_or_loaded(classifiers or {})
     given = {
-        "model": name_of(model),
+        "model": get_name(model),
         "benchmark": benchmark,
         "prompts": None if prompts is None else str(prompts),
-        "reviser": None if reviser is None else name_of(reviser),
+        "reviser": None if reviser is None else get_name(reviser),
         "instructions": (instructions,) if isinstance(instructions, str) else tuple(instructions),
         **({"classifiers": judges} if judges else {}),
         **options,
     }
-    return search_with(
+    return run_search(
         revision_config(given),
         model=loaded_or_none(model),
         reviser=loaded_or_none(reviser),
@@ -182,7 +182,7 @@ def search_instruction(
     )
 
 
-def search_with(
+def run_search(
     options: RevisionConfig,
     *,
     model: LanguageModel | None = None,
@@ -238,7 +238,7 @@ def resumed_search(
         folder,
         [*asked_names(audit), stored.reviser],
         mitigations=audit.mitigate,
-        files=files_of(audit.model_dump()),
+        files=find_files(audit.model_dump()),
         trusted=trust_addresses,
     )
     changed = {"trust_remote_code": False, **named}

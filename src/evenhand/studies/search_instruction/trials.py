@@ -96,14 +96,14 @@ class Trials:
             rows = self._read(path, instruction, prompts)
         else:
             with self.in_flight():
-                rows = self._made(instruction, prompts, where)
+                rows = self._run_trial(instruction, prompts, where)
             write_table(path, rows)
         groups = [name for name in GROUPS if name in prompts.frame.columns]
         return rows.join(
             prompts.frame.select("prompt_id", *groups), on="prompt_id", how="left", maintain_order="left"
         )
 
-    def _made(self, instruction: str, prompts: PromptSet, where: str) -> pl.DataFrame:
+    def _run_trial(self, instruction: str, prompts: PromptSet, where: str) -> pl.DataFrame:
         model = (
             self.model if instruction == NONE else Prefix(instruction, delimiter=self.delimiter)(self.model)
         )
@@ -230,7 +230,7 @@ def revision_prompts(
             f"{len(prompts)} available prompts.",
             "The final choice needs prompts that no round has used. Use smaller values of --subset and --final.",
         )
-    last = _drawn(benchmark, prompts, kept, seed + _FINAL, strata)
+    last = _draw_prompts(benchmark, prompts, kept, seed + _FINAL, strata)
     texts = last.frame["text"].unique()
     left = prompts.frame.filter(~pl.col("text").is_in(texts.implode()))
     if left.height < FEWEST:
@@ -247,7 +247,9 @@ def revision_prompts(
     return RevisionPrompts(prompts, last, tuple(dealt), strata)
 
 
-def _drawn(benchmark: Benchmark, prompts: PromptSet, n: int, seed: int, strata: tuple[str, ...]) -> PromptSet:
+def _draw_prompts(
+    benchmark: Benchmark, prompts: PromptSet, n: int, seed: int, strata: tuple[str, ...]
+) -> PromptSet:
     return prompts.sample(n, per=strata, seed=seed) if strata else benchmark.sample(prompts, n, seed)
 
 

@@ -17,7 +17,7 @@ from evenhand.runs import self_chats
 from evenhand.runs.progress import Lines
 from evenhand.schema import DataError, Interrupted, ResumeRefused, Unsupported, UsageError
 from evenhand.studies.audit import AuditConfig, audit, preview, render_plan, rescore, resume
-from evenhand.studies.audit.asked.talking import speaker_of
+from evenhand.studies.audit.asked.talking import make_speaker
 from evenhand.studies.before_after import before_after
 from evenhand.studies.compare import compare
 from tests.helpers import self_chats as house
@@ -162,7 +162,7 @@ def test_weights_in_the_place_of_a_models_are_told_as_their_own_and_keep_the_mit
             return self.trained.generate(prompts, decoding)
 
     made_by = SimpleNamespace(name="tuning", parameters=lambda: {})
-    speaker = speaker_of(Trained(writes(lambda prompt, sample: " Base."), made_by), DialogueOptions())
+    speaker = make_speaker(Trained(writes(lambda prompt, sample: " Base."), made_by), DialogueOptions())
     line = '{"persona":[],"utterances":["Hi!"]}'
     assert speaker.generate([line], Decoding(max_new_tokens=9)).texts == ["I was trained."]
     assert speaker.fingerprint["mitigations"] == [{"name": "tuning"}]

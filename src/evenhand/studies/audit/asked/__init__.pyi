@@ -5,7 +5,7 @@ from .prompts import (
 )
 from .talking import (
     asked_for_replies as asked_for_replies,
-    speaker_of as speaker_of,
+    make_speaker as make_speaker,
     told_alike as told_alike,
     weights_behind as weights_behind,
 )

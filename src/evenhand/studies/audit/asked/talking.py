@@ -10,10 +10,10 @@ from evenhand.models import LanguageModel, TextGenerator, text_generator
 from evenhand.models.dialogue import Dialogue, DialogueOptions, dialogue_model, own_format, trained_format
 from evenhand.runs.cluster import RemoteModel, load_remote_model, run_where_loaded
 from evenhand.schema import Unsupported
-from evenhand.studies.chain import chain_of
+from evenhand.studies.chain import list_mitigations
 
 
-def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
+def make_speaker(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
     """Return a model that replies to conversations, given the lines that `History.prompt` writes.
 
     Parameters
@@ -31,9 +31,9 @@ def speaker_of(model: LanguageModel, options: DialogueOptions) -> TextGenerator:
         support generation. Other errors are those of `dialogue_model`.
     """
     if isinstance(model, RemoteModel):
-        speaker = load_remote_model(model.pool, model.derive_recipe(partial(speaker_of, options=options)))
+        speaker = load_remote_model(model.pool, model.derive_recipe(partial(make_speaker, options=options)))
         return text_generator(speaker)
-    chain, inner = chain_of(model), weights_behind(model)
+    chain, inner = list_mitigations(model), weights_behind(model)
     if chain and _reads_histories(inner):
         name = inner.fingerprint.get("name", "This model")
         raise Unsupported(

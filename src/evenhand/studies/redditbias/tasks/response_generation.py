@@ -213,7 +213,7 @@ def encoded_exchanges(
     start
         Tokens that the tokenizer puts before a text, and therefore before a context (LLaMA's <s>; none for GPT-2).
     """
-    contexts = _encoded(tokenizer, [one.context for one in exchanges], as_published)
+    contexts = _encode_contexts(tokenizer, [one.context for one in exchanges], as_published)
     responses = tokenizer([one.response for one in exchanges], add_special_tokens=False, verbose=False)[
         "input_ids"
     ]
@@ -253,7 +253,7 @@ def front(tokenizer: Any, context: str, room: int, as_published: bool) -> tuple[
     room
         Maximum number of tokens of the prompt.
     """
-    [ids] = _encoded(tokenizer, [context], as_published)
+    [ids] = _encode_contexts(tokenizer, [context], as_published)
     ids = [*ids, tokenizer.eos_token_id]
     if as_published:
         text = tokenizer.decode(ids[:room])
@@ -261,7 +261,7 @@ def front(tokenizer: Any, context: str, room: int, as_published: bool) -> tuple[
     return tokenizer.decode(ids[-room:]), ""
 
 
-def _encoded(tokenizer: Any, contexts: Sequence[str], as_published: bool) -> list[list[int]]:
+def _encode_contexts(tokenizer: Any, contexts: Sequence[str], as_published: bool) -> list[list[int]]:
     if not as_published:
         turns = [text.removeprefix(START.strip()).strip().split(TURN) for text in contexts]
         contexts = [tokenizer.eos_token.join(turn.strip() for turn in one) for one in turns]
