@@ -209,3 +209,29 @@ def test_a_difference_is_detected_by_q_over_the_measures_of_the_sentence() -> No
     assert lines[0][1].startswith("Words: difference detected.") and "q = 0.006" in lines[0][1]
     # one measure that could be tested is not corrected
     assert base_lines(0.03)[0][0] == "◆"
+
+
+def test_an_effect_beyond_what_is_possible_is_no_power() -> None:
+    small = cell("original", "classifier_bias", 1.5, p=0.4, minimum_detectable=156.3)
+    (mark, first), *lines = base_sentences("original", [small], None, 0.05)
+    told = dict((sentence.partition(":")[0], (verdict, sentence)) for verdict, sentence in lines)
+    verdict, sentence = told["Gender inferred from a reply"]
+    assert mark == "–" and verdict == "–" and "no difference detected" not in first
+    assert (
+        "No difference was detected, but with these few names no possible difference has 80% power"
+        in sentence
+    )
+    assert "1.50 points more often than by chance (95% CI 0.50 to 2.50, q = 0.400)" in sentence
+
+
+def test_a_measure_without_a_test_shows_what_was_observed() -> None:
+    perfect = cell(
+        "original", "classifier_bias", 50.0, p=None, low=None, high=None, obstacle="All names are alike."
+    )
+    sentence = next(
+        text for _, text in base_sentences("original", [perfect], None, 0.05) if "inferred" in text
+    )
+    assert sentence.endswith(
+        "not measurable. All names are alike. Observed, without a test: A classifier infers the gender of the name "
+        "from a reply 50.00 points more often than by chance."
+    )

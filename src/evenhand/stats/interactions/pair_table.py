@@ -9,17 +9,22 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import fdtr, fdtrc, ncfdtrinc, ndtr, stdtr, stdtrit
+from scipy.special import fdtrc, ndtr, stdtr, stdtrit
 
 from evenhand.stats.arrays import Codes, Flags, Floats
 from evenhand.stats.interactions.results import CellDeparture, Gaps, PairTest
+from evenhand.stats.interactions.variances import (
+    MODEL_DF,
+    find_noncentrality,
+    moderate_variance,
+    residual_maker_of,
+)
 
 LEAST_UNITS_IN_CELL = 2
 """Cells with fewer units are shown but not tested."""
 LEAST_CROSSED_UNITS = 8
 """Smallest number of units in several cells for which the size of the test was simulated."""
 POWER = 0.8
-_MODEL_DF = 10.0  # weight (degrees of freedom) of the model's variance in that of a contrast
 _POOLED_DF = 4.0  # weight (degrees of freedom) of the pooled variance in that of a cell
 _PRIOR_UNITS = 3.0  # weight, in units, of a dispersion of 1 in the pooled dispersion
 _LEAST_FREEDOM = 0.02  # a cell whose residual keeps less of its own deviation cannot depart from the model
@@ -118,7 +123,7 @@ class PairTable:
         """Return the additive fit; each cell in `own` has its own parameter."""
         units, squares = self.n_units, self._squares
         design = np.column_stack([self._design, np.eye(len(units))[:, list(own)]])
-        residual_maker = _residual_maker(design, units)
+        residual_maker = residual_maker_of(design, units)
         free: Flags = np.diag(residual_maker) > _LEAST_FREEDOM
         spare = self._spare_df()
         if not self.is_rate:
@@ -169,8 +174,16 @@ class PairTable:
             scale = cancelled / max(float((residuals**2 @ (variance / units)).sum()), 1e-30)
             model = model * np.clip(scale, 0.05, 20)
             most_df = self.n_sampled - 1
-        error = np.sqrt((own_df * own + _MODEL_DF * model) / (own_df + _MODEL_DF))
-        return weights @ self.means, error, np.minimum(own_df + _MODEL_DF, max(most_df, 1))
+        rates = self.means if refuted else self.means - fit.residual_maker @ self.means
+        events = self._count_events(rates, weights != 0) if self.is_rate else None
+        squared_error = moderate_variance(own, own_df, model, events)
+        return weights @ self.means, np.sqrt(squared_error), np.minimum(own_df + MODEL_DF, max(most_df, 1))
+
+    def _count_events(self, rates: Floats, is_part: Flags) -> Floats:
+        """Return the smallest expected number of events, or of non-events, of the cells that are part of a contrast."""
+        events = self.n_units * np.clip(np.minimum(rates, 1 - rates), 0, 0.5)
+        fewest: Floats = np.where(is_part, events, np.inf).min(axis=-1)
+        return fewest
 
     def _departures(self, fit: _Fit) -> tuple[Floats, Floats, Floats, Floats, int]:
         """Return the departures of free cells: estimate, error, df, p (m,), and the number of distinct contrasts."""
@@ -223,7 +236,7 @@ class PairTable:
         """Return p of the sum over cells, F, both degrees of freedom, and the mean square for which F is 1."""
         if self.nested:
             weights = self.n_units / self._fit.variance
-            residuals = _residual_maker(self._design, weights) @ self.means
+            residuals = residual_maker_of(self._design, weights) @ self.means
             df = float(len(weights) - self._rank)
             ratio = float((residuals**2 * weights).sum() / df)
             spare = max(self._spare_df(), 1.0)
@@ -248,7 +261,7 @@ class PairTable:
         distribution of the sum over cells (Steiger 2004, Beyond the F test).
         """
         _, ratio, df, spare, unit = self._overall()
-        sizes = [_noncentrality(ratio, df, spare, share) for share in (0.5, 1 - alpha / 2, alpha / 2)]
+        sizes = [find_noncentrality(ratio, df, spare, share) for share in (0.5, 1 - alpha / 2, alpha / 2)]
         estimate, low, high = (float(np.sqrt(size / df * unit)) for size in sizes)
         return estimate, low, high
 
@@ -337,8 +350,7 @@ class PairTable:
 
         The unit is that of `values`. In a 2 by 2 table it is the difference between the two gaps. It is infinite if no
         departure up to a rate of 0 or 1 has that power, and NaN for cells that the model always fits. For rates, the
-        variance is that of the departing rate. The method is a normal approximation of the noncentral t (Johnson &
-        Welch 1940).
+        variance is that of the departing rate. Method: normal approximation of the noncentral t (Johnson & Welch 1940).
         """
         fit = self._fit
         _, error, df, _, different = self._departures(fit)
@@ -372,28 +384,16 @@ class PairTable:
         now = weights @ fit.variance
         truth = (np.clip(means * (1 - means), 0, 0.25) * dispersion) @ weights / now
         model = (refitted * (1 - refitted) * dispersion) @ weights / now
-        own_df = max(df - _MODEL_DF, 1.0)
-        standard_error = error * np.sqrt((own_df * truth + _MODEL_DF * model) / (own_df + _MODEL_DF))
+        own_df = max(df - MODEL_DF, 1.0)
+        events = self._count_events(refitted, weights != 0)
+        standard_error = error * np.sqrt(moderate_variance(truth, own_df, model, events))
         return departure, standard_error, error * np.sqrt(np.maximum(truth, 1e-12))
 
     def minimum_detectable(self, alpha: float = 0.05) -> float:
         """Return the departure that is detected with 80% power at level alpha, whichever cell has it.
 
-        It is in the unit of `values`. This is the largest value over the cells in which a departure can have that
-        power. It is infinite if there is no such cell.
+        It is the largest over the cells that can have such a departure, in the unit of `values`; infinite without one.
         """
         sizes = self.detectable_departures(alpha)
         sizes = sizes[np.isfinite(sizes)]
         return float(sizes.max()) if len(sizes) else float("inf")
-
-
-def _residual_maker(design: Floats, weights: Floats) -> Floats:
-    """Return I - X (X'WX)⁺ X'W, which gives the residuals of a weighted fit (cells, cells)."""
-    cross = np.linalg.pinv(design.T @ (weights[:, None] * design))
-    maker: Floats = np.eye(len(weights)) - design @ cross @ (design * weights[:, None]).T
-    return maker
-
-
-def _noncentrality(ratio: float, df: float, spare: float, share: float) -> float:
-    """Return the noncentrality for which `share` of the F distribution is below `ratio`, or 0."""
-    return float(ncfdtrinc(df, spare, share, ratio)) if fdtr(df, spare, ratio) > share else 0.0

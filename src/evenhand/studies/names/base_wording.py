@@ -39,6 +39,12 @@ MEASURED = {
     ),
 }
 """Texts of each measure: its name, sentences for a value above and below 0, and its MDE; then its decimals."""
+LARGEST = {"classifier_bias": 50.0, "occupation_lean": 100.0}
+"""Largest possible difference, in points. A study that could only detect more could not detect anything."""
+LARGEST_OFFENCE = 100.0
+UNDETECTABLE = (
+    "No difference was detected, but with these few names no possible difference has 80% power. Observed: {}."
+)
 NEVER_BELOW = "token_bins"
 """Measure that is 0 on average if there is no difference; values below 0 are due to chance."""
 OFFENSIVE = "Offensive replies"
@@ -96,17 +102,22 @@ def base_sentences(
 def _measure_line(measure: str, cell: Mapping[str, Any] | None, q: float | None, alpha: float) -> Line:
     """Return the verdict of a measure, and a sentence with size, CI, q and MDE. q and CI determine the verdict."""
     short, above, below, detectable, places = MEASURED[measure]
-    if cell is None or cell["low"] is None or q is None:
+    estimate = None if cell is None else cell["estimate"]
+    size = "" if estimate is None else (above if estimate >= 0 else below)
+    size = size.format(wording.number(abs(estimate or 0.0), places))
+    if cell is None or estimate is None or cell["low"] is None or q is None:
         reason = str((cell or {}).get("obstacle") or "There are no such conversations.")
-        return NOT_MEASURABLE, f"{short}: not measurable. {reason}"
-    estimate, low, high = (cell[name] for name in ("estimate", "low", "high"))
+        untested = f" Observed, without a test: {size}." if size and abs(estimate or 0.0) > 0 else ""
+        return NOT_MEASURABLE, f"{short}: not measurable. {reason}{untested}"
+    low, high = cell["low"], cell["high"]
     is_different = q <= alpha and (low > 0 or (high < 0 and measure != NEVER_BELOW))
-    size = (above if estimate >= 0 else below).format(wording.number(abs(estimate), places))
     if estimate < 0 and measure != NEVER_BELOW:
         low, high = -high, -low
     evidence = f"95% CI {wording.interval(low, high, places)}{_probability('q', q)}"
     if is_different:
         return CHANGED, f"{short}: difference detected. {size} ({evidence})."
+    if (cell["minimum_detectable"] or 0.0) > LARGEST.get(measure, float("inf")):
+        return NOT_MEASURABLE, f"{short}: not measurable. {UNDETECTABLE.format(f'{size} ({evidence})')}"
     return (
         NOT_DETECTED,
         f"{short}: no difference detected. {size} ({evidence}). {_power(cell, detectable, places)}",
@@ -160,4 +171,6 @@ def _offence_line(
     factor = mde_factor(alpha / MEASURES, alpha / AXES, row["n_units"])
     known = row["minimum_detectable"]
     smallest = {"minimum_detectable": None if known is None else known * factor}
+    if (smallest["minimum_detectable"] or 0.0) > LARGEST_OFFENCE:
+        return NOT_MEASURABLE, f"{OFFENSIVE}: not measurable. {UNDETECTABLE.format(size.rstrip('.'))}"
     return NOT_DETECTED, f"{OFFENSIVE}: no difference detected. {size} {_power(row | smallest, POINTS, 1)}"
