@@ -70,7 +70,7 @@ class World:
 
     @cached_property
     def automaton(self) -> Automaton:
-        """Return the automaton that sums over all derivations that are consistent with a prefix."""
+        """Return the automaton that sums across all derivations that are consistent with a prefix."""
         return self.joint.automaton(self.phrases, self.frames, self._pattern)
 
     @cached_property

@@ -92,7 +92,7 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
     """Return one verdict for each axis of a benchmark that has a headline.
 
     An axis is biased if any of its headlines is; otherwise it has the verdict of its first headline. Axes are in the
-    order in which they were measured. The verdict over all axes counts as an axis only if there is no other. Runs of
+    order in which they were measured. The verdict across all axes counts as an axis only if there is no other. Runs of
     earlier versions have no headlines; for them, the verdicts of measures are used, in stored order.
 
     view: the report. benchmark: name of the benchmark.

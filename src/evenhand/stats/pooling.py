@@ -2,7 +2,7 @@
 
 The variation between groups is estimated from the groups themselves. The usual empirical Bayes method plugs in
 one best value for it. Its intervals cover 89-91% instead of 95%, and sometimes half, if that value happens to
-be 0. Here, the estimate is therefore averaged over all values that are compatible with the data, weighted by
+be 0. Here, the estimate is therefore averaged across all values that are compatible with the data, weighted by
 their posterior.
 """
 

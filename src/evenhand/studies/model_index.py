@@ -76,7 +76,7 @@ def model_card(content: Content) -> str:
 def model_index(content: Content) -> dict[str, Any]:
     """Return the front matter as plain data: `model-index` with one result for each benchmark.
 
-    Metrics are the tested estimates of axes (not of single groups), and published scores over all responses. Rows
+    Metrics are the tested estimates of axes (not of single groups), and published scores across all responses. Rows
     without an estimate are left out.
     """
     results = []

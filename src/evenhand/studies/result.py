@@ -104,7 +104,7 @@ class StudyResult(ABC):
     def scalars(self, *, groups: bool = False) -> dict[str, float]:
         """Return estimates with their CI bounds and q by name, for experiment trackers.
 
-        These are the estimates of each axis and those over all responses. A name is made of benchmark, measure, axis
+        These are the estimates of each axis and those across all responses. A name is made of benchmark, measure, axis
         and group, separated by "/"; parts that do not exist are left out. "/low", "/high" or "/q" follows for CI bounds
         and q. The estimate of a comparison is the change. Values that are not finite or not measured are absent.
 

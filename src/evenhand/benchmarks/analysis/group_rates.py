@@ -166,7 +166,7 @@ def analyse_group_rates(
     axes_alike : bool
         True if the prompts of all axes have the same templates, so that axes may be compared too.
     once : str, optional
-        Column that identifies a response that occurs in several axes. Rates over all axes count it once.
+        Column that identifies a response that occurs in several axes. Rates across all axes count it once.
 
     Returns
     -------

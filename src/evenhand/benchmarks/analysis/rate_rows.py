@@ -8,7 +8,7 @@ from evenhand.stats import clustered_proportion_interval
 
 SCORE_UNIT, RATE_UNIT, POINTS = "% of groups", "% of responses", "percentage points"
 AVERAGED = "% of responses, averaged by {unit}"
-"""Unit of the rates of groups, which are averages over units. Rates over all prompts count each response once."""
+"""Unit of the rates of groups, which are averages over units. Rates across all prompts count each response once."""
 EFFECT = "percentage points from the others"
 
 

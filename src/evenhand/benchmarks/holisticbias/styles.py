@@ -46,7 +46,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
 
 
 def _parroting_rows(copies: pl.DataFrame) -> list[Measurement]:
-    """Return rows that compare each descriptor with the others of its axis, and descriptive rates over all responses.
+    """Return rows that compare each descriptor with the others of its axis, and descriptive rates across all responses.
 
     copies: rates of `parroting`, which is copying the prompt.
     """

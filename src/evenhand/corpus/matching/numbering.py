@@ -44,7 +44,7 @@ class Numbering:
         return bits, before
 
     def words_before(self, places: Places) -> Places:
-        """Return the number of words that begin before each position, over all documents."""
+        """Return the number of words that begin before each position, across all documents."""
         bits, before = self._rank
         block = places >> 6
         below = (np.uint64(1) << (places & 63).astype(np.uint64)) - np.uint64(1)
@@ -59,7 +59,7 @@ class Numbering:
 
     @cached_property
     def sentence_ends(self) -> Places:
-        """Return the word after the last one of each sentence, counted over all documents, ascending."""
+        """Return the word after the last one of each sentence, counted across all documents, ascending."""
         content = self._content
         may_end = content == 0
         for sign in (LINE_END, FULL_STOP, EXCLAMATION, QUESTION):

@@ -73,7 +73,7 @@ def pronoun_leans(
           first group if the term does not lean.
         - ``estimate``: log odds of the first group against the second among these pairs, minus the log odds among all
           pronouns of both groups (nats), with a 95% t interval over folds. Above 0: more often near the first group.
-        - ``p``: of the hypothesis that the estimate is 0. ``q``: p adjusted over all terms of a corpus.
+        - ``p``: of the hypothesis that the estimate is 0. ``q``: p adjusted across all terms of a corpus.
         - ``leaning``: "with she" (the first group) or "with he" (the second) if q <= 0.05, otherwise "".
         - ``documents``: effective number of documents that contain the pairs. It is smaller if the pairs are
           distributed unevenly over folds.

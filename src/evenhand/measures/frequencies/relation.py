@@ -45,11 +45,11 @@ class FrequencyRelation:
     Attributes
     ----------
     relations : polars.DataFrame
-        For each outcome and count, one row over all axes (axis null) and one per axis, if there are several.
+        For each outcome and count, one row across all axes (axis null) and one per axis, if there are several.
         Correlations are from -1 to 1.
         - ``counted``: "documents" that contain the descriptor, or "near_person", those that have it near a word for
           people.
-        - ``spearman``: over all descriptors. ``within``: within axes.
+        - ``spearman``: across all descriptors. ``within``: within axes.
         - ``estimate``: within axes, controlled for the covariates in ``controls``, with 95% CI, p and q.
         - ``verdict``: see `frequency_relation`; rows of near_person have none. ``direction``: rises or falls, if
           related.
@@ -192,7 +192,7 @@ class _Outcome:
         return cls(points, values, total, asked - points.height)
 
     def rows(self, name: str, counted: str, level: float, seed: int) -> list[dict[str, object]]:
-        """Return the row over all axes, then one row per axis."""
+        """Return the row across all axes, then one row per axis."""
         points, values = self.points, self.values
         known = points[counted].is_not_null().to_numpy()
         points, values = points.filter(known), values[known]

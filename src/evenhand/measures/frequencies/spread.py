@@ -125,7 +125,7 @@ def axis_spread(means: pl.DataFrame, *, top: int = TOP) -> pl.DataFrame:
     polars.DataFrame
         One row per ``axis``.
         - ``terms``, ``never_found``: numbers of terms.
-        - ``std_top``, ``std_all``: SD of the weighted means (divisor: terms - 1) over the `top` terms and over all,
+        - ``std_top``, ``std_all``: SD of the weighted means (divisor: terms - 1) over the `top` terms and across all,
           percentage points.
         - ``mean``: mean of the weighted means, percent.
 

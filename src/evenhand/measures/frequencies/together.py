@@ -88,7 +88,7 @@ def associations(
         - ``pmi``: pointwise mutual information, log2(together / expected), in bits, with 95% CI. Above 0: more often
           than expected. There are also its positive part, and PMI normalised to -1..1.
         - for documents and sentences: the log odds ratio (nats), with CI.
-        - ``p``: of independence. ``q``: p adjusted over all tested pairs of a corpus and level.
+        - ``p``: of independence. ``q``: p adjusted across all tested pairs of a corpus and level.
 
     Raises
     ------

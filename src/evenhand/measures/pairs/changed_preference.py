@@ -50,7 +50,7 @@ def preference_change(
     Returns
     -------
     polars.DataFrame
-        One row over all pairs (axis null, without p and minimum detectable change), then one per bias type.
+        One row across all pairs (axis null, without p and minimum detectable change), then one per bias type.
         - ``before``, ``after``: percentage of pairs in which the model prefers the more stereotyped sentence.
         - ``estimate``: after minus before, percentage points, with 95% CI and p. Above 0: more stereotyped.
         - ``minimum_detectable``: change detected with 80% power. ``obstacle``: why no change is detectable.
@@ -120,7 +120,7 @@ def stereotype_change(
     Returns
     -------
     polars.DataFrame
-        One row over all domains (axis null, without p and minimum detectable change), then one per domain.
+        One row across all domains (axis null, without p and minimum detectable change), then one per domain.
         - ``before``, ``after``: stereotype score, the percentage of items in which the model prefers the stereotype
           (mean over target terms).
         - ``estimate``: after minus before, percentage points, with 95% CI and p. Above 0: more stereotyped.

@@ -67,7 +67,7 @@ def crows_pairs(
     -------
     PairScores
         By bias type, percent. Ties count half. Copies of a pair (same texts, else same pair_id) count once. The row
-        over all types has no p.
+        across all types has no p.
 
     Raises
     ------

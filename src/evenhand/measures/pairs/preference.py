@@ -33,7 +33,7 @@ class PairScores:
     Attributes
     ----------
     groups : polars.DataFrame
-        One row over all pairs (axis null), then one per bias type.
+        One row across all pairs (axis null), then one per bias type.
         - ``estimate``: percentage of pairs whose more stereotyped sentence scores higher, with 95% CI.
         - ``null``: percentage for a model that prefers either sentence with probability 0.5, with a 95% band.
         - ``p``: two-sided. ``minimum_detectable``: departure from 50 that is detected with 80% power, percentage

@@ -76,7 +76,7 @@ def stereoset_published(frame: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row per task (dataset_type) and domain, and over all (named "overall").
+        One row per task (dataset_type) and domain, and across all (named "overall").
         - ``count``: three times the number of clusters of the domain.
         - ``lms``: language-model score. ``ss``: stereotype score (above 50, stereotypes are preferred). ``icat``: both.
 

@@ -163,7 +163,7 @@ def win_rates_by_views(
     baseline : str, optional
         The model that is ``against`` in each of its pairs, as in `win_rates`.
     alpha : float, default 0.05
-        Probability of any false verdict over all pairs and questions.
+        Probability of any false verdict across all pairs and questions.
 
     Returns
     -------

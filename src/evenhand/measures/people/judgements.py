@@ -70,7 +70,7 @@ def classifier_correlation(
         Rows of five measures (column ``measure``). Correlations are from -1 to 1. For each classifier, option and
         level:
         - `classifier_pearson`, `classifier_spearman`: correlation, with 95% CI over items. Items of one context are a
-          cluster. The null is 0. ``q``: p adjusted by Holm over all rows of a measure.
+          cluster. The null is 0. ``q``: p adjusted by Holm across all rows of a measure.
         - `classifier_pearson_corrected`: Pearson's correlation divided by the ceiling.
 
         For each option and level (classifier null):

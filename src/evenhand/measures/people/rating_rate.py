@@ -135,7 +135,7 @@ def rating_differences(
     baseline : str, optional
         The level that is ``against`` in each of its pairs. Default: the alphabetically first of a pair.
     alpha : float, default 0.05
-        Probability of any false verdict over all questions, axes, options and pairs of levels (Holm).
+        Probability of any false verdict across all questions, axes, options and pairs of levels (Holm).
 
     Returns
     -------

@@ -65,7 +65,7 @@ def win_rates(
     baseline : str, optional
         The model that is ``against`` in each of its pairs. Default: the alphabetically first of a pair.
     alpha : float, default 0.05
-        Probability of any false verdict over all pairs and questions (Holm).
+        Probability of any false verdict across all pairs and questions (Holm).
 
     Returns
     -------

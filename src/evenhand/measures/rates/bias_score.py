@@ -32,7 +32,7 @@ class BiasScore:
     Attributes
     ----------
     axes : polars.DataFrame
-        One row over all groups (axis null), then one per axis.
+        One row across all groups (axis null), then one per axis.
         - ``estimate``: percentage of groups with the verdict "worse".
         - ``n_harmed``: number of groups with the verdict "worse". ``n_better``: number with the verdict "better".
         - ``n_groups``: number of groups with a classified response.
@@ -126,7 +126,7 @@ def shares_named(found: Disparity) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row over all groups, then one per axis: ``estimate`` (percent) and counts, as in `BiasScore`.
+        One row across all groups, then one per axis: ``estimate`` (percent) and counts, as in `BiasScore`.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class MaxSubgroupRate:
     Attributes
     ----------
     maxima : polars.DataFrame
-        One row over all groups (axis null), then one per axis.
+        One row across all groups (axis null), then one per axis.
         - ``estimate``: largest rate.
         - ``group``, ``group_axis``: its group (of equal rates, the first by name; null if all rates are 0).
         - ``null``, ``null_high``: mean and 95% quantile of the largest rate if units (prompts) are permuted between the

@@ -144,7 +144,7 @@ def toxicity_over_samples(
 
 @checked
 def expected_maximum(scores: npt.ArrayLike, k: int) -> Floats:
-    """Return the mean of the largest of k scores, over all subsets of k scores of each row.
+    """Return the mean of the largest of k scores, across all subsets of k scores of each row.
 
     Use it to estimate the expected maximum of k samples from n > k samples without simulation.
 

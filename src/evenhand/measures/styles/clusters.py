@@ -143,7 +143,7 @@ def strongest_clusters(
     ----------
     style_shares : polars.DataFrame
         The table `styles` of a GenerationBias: ``style`` and ``estimate`` (how much the style differs between
-        descriptors). If there are rows over all axes (axis null), only these are used.
+        descriptors). If there are rows across all axes (axis null), only these are used.
     tree : StyleTree
         Clusters of these styles.
     top : int, default 20

@@ -59,7 +59,7 @@ class GenerationBias:
     Attributes
     ----------
     scores : polars.DataFrame
-        Rows over all descriptors (axis null), then per axis if there are axes. The `measure` of a row is
+        Rows across all descriptors (axis null), then per axis if there are axes. The `measure` of a row is
 
         - full_gen_bias: sum of the variances of all styles (cluster null).
         - partial_gen_bias: sum of the variances of the styles of a cluster.

@@ -50,7 +50,7 @@ class Offensiveness:
         - `sd`: of the descriptors' means (as published). `true_sd`: without the noise of their prompts.
         - `least`, `most`: lowest and highest mean, with their descriptors.
     spread : polars.DataFrame
-        Rows over all descriptors (axis null) and by axis.
+        Rows across all descriptors (axis null) and by axis.
         - `estimate`: SD of the descriptors' own effects, with 95% CI, p and minimum detectable SD, or an `obstacle`.
         - `published`: SD with all noise. `null`, `null_high`: its mean and 95% quantile if descriptors are permuted
           within each template and noun.

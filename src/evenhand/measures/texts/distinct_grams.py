@@ -2,7 +2,7 @@
 
 The plain share decreases with the length of texts, because words recur. A model that stops early, or a group with few
 texts, therefore looks diverse. It is also reported for random subsets of texts with a fixed number of n-grams. The
-expectation over all subsets has a closed form, so nothing is sampled.
+expectation across all subsets has a closed form, so nothing is sampled.
 """
 
 from dataclasses import dataclass

@@ -297,7 +297,7 @@ def preference_unchanged(names: Sequence[str | None], reach: str) -> str:
 
 
 def overall(what: str, verb: str, numbers: str) -> str:
-    """Return a sentence on how the mean over all groups changed.
+    """Return a sentence on how the mean across all groups changed.
 
     verb: "rose", "fell" or a verdict such as "no change detected".
     """

@@ -31,7 +31,7 @@ NONE_SILENT = "Neither model gave an empty or refused response."
 NOT_CLASSIFIED = "No responses of both models were classified, so harm is not measurable."
 ONLY_LIKELIHOODS = "These benchmarks compare likelihoods: no text was generated or classified."
 ALL_RESPONSES = "over all responses"
-"""Note that harm is first computed over all responses, in which an empty response counts as harmless."""
+"""Note that harm is first computed across all responses, in which an empty response counts as harmless."""
 
 
 def dearer(measures: Sequence[tuple[str, str]]) -> str:
@@ -47,7 +47,7 @@ def headline(kind: str, costs: Sequence[str], price: str, among_classified: str)
     """Return a sentence, without full stop, on how harm changed, and at what cost.
 
     kind: a key of HEADLINES. costs: values of COSTS. price: text on perplexity, or "". among_classified: verdict among
-    classified responses if it differs from that over all responses, otherwise "".
+    classified responses if it differs from that across all responses, otherwise "".
     """
     text = HEADLINES[kind]
     paid = [f"responses are {name_list(costs, len(costs))}"] if costs else []

@@ -59,7 +59,7 @@ class RemoteGenerator(RemoteModel):
 
     @property
     def conversations_at_once(self) -> int | None:
-        """Return the sum over all copies of the best number of parallel conversations; None: any number."""
+        """Return the sum across all copies of the best number of parallel conversations; None: any number."""
         each = self.facts["conversations_at_once"]
         return None if each is None else each * self.pool.number
 

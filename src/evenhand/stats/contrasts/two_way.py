@@ -34,7 +34,7 @@ class CrossedOutcome:
     Attributes
     ----------
     means, by_first, by_second : numpy.ndarray, shapes (groups,), (groups, first) and (groups, second)
-        Means over all cells, and within each level of a sample.
+        Means across all cells, and within each level of a sample.
     first, second, residual : float
         Contributions of both samples and the residual to the variance of a group's mean. 0 if a sample has one level.
     left : float

@@ -84,7 +84,7 @@ class Deals:
     def p(self) -> Floats:
         """Return the two-sided p-value of each contrast.
 
-        It is the share of absolute z values that are as large, over all deals and exchangeable contrasts. If no deal
+        It is the share of absolute z values that are as large, across all deals and exchangeable contrasts. If no deal
         has such a value, it is that share or the closed-form tail, whichever is smaller.
         """
         size = np.abs(self.z)

@@ -173,7 +173,7 @@ class SquaresTail:
 
 
 def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, float]:
-    """Return mean, standard deviation and skewness of the sum of squares between groups over all permutations.
+    """Return mean, standard deviation and skewness of the sum of squares between groups across all permutations.
 
     They are in units of the variance of all values (divisor: units - 1). All are 0 if all values are equal. Powers of a
     group's sum are sums over distinct units, whose permutation means follow from the power sums of all values.
@@ -242,7 +242,7 @@ def _expand_power(sizes: Floats, order: int) -> _Powers:
     """Return the expansion of (sum of a group)^(2 order) / size^order into products over different units.
 
     A key such as (2, 1, 1) stands for the products x_i² x_j x_k of three different units. Its value (sizes,) is the
-    coefficient of their mean over all permutations, for each group size.
+    coefficient of their mean across all permutations, for each group size.
     """
     parts = _coincidences(2 * order)
     chosen = {n: np.prod([sizes - place for place in range(n)], axis=0) for n in range(1, 2 * order + 1)}

@@ -43,7 +43,7 @@ class PairTest:
     """Result of the interaction test of one pair of columns.
 
     ``p`` is not adjusted for other pairs of columns; it is None with an obstacle. It is computed from two p-values:
-    ``p_cells`` is that of the largest departure of a cell, and ``p_sum`` that of the sum over all cells.
+    ``p_cells`` is that of the largest departure of a cell, and ``p_sum`` that of the sum across all cells.
     """
 
     p: float | None

@@ -126,7 +126,7 @@ def compare_blocks(
 
     References
     ----------
-    - Gretton et al. 2012, A Kernel Two-Sample Test, section 2.2, eq. 3 (unbiased), halved, over all pairs.
+    - Gretton et al. 2012, A Kernel Two-Sample Test, section 2.2, eq. 3 (unbiased), halved, across all pairs.
 
     >>> rng = np.random.default_rng(0)
     >>> group = np.repeat([0, 1], 4)

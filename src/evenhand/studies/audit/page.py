@@ -52,7 +52,7 @@ class MeasureSection:
     forest: Forest
     judged: bool
     told: str = ""
-    """Value over all axes, or range over the axes, of a measure without a verdict."""
+    """Value across all axes, or range over the axes, of a measure without a verdict."""
 
 
 @dataclass(frozen=True)

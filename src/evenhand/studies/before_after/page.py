@@ -201,7 +201,7 @@ def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
 
 
 def _list_measures(study: BeforeAfter) -> list[dict[str, str]]:
-    """Return the measures of both runs as rows of a table: those over all axes, and those of axes with a verdict."""
+    """Return the measures of both runs as rows of a table: those across all axes, and those of axes with a verdict."""
     lines = []
     for row in study.measured.to_dicts():
         judged = row["verdict_before"] or row["verdict_after"]

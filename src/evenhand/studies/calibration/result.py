@@ -74,7 +74,7 @@ class CalibrationStudy(StudyResult):
 
     @property
     def measures(self) -> pl.DataFrame:
-        """Return one row per measure, with its worst design and ranges over all designs.
+        """Return one row per measure, with its worst design and ranges across all designs.
 
         All rates are proportions: ``worst_false`` is the false-positive rate in the worst design,
         ``coverage_low`` and ``power_low`` are the smallest coverage and power in any design. ``holding``,

@@ -12,7 +12,7 @@ from evenhand.stats import Harmful, Verdict, reach_verdicts
 SPREADS = "^disparity_change$|_spread_change$"
 """Names of measures of an axis that show whether its groups changed differently, but not in which direction."""
 LEVEL_CHANGE = "level_change"
-"""Measure: change of the mean of an outcome over all responses, or over those about one axis."""
+"""Measure: change of the mean of an outcome across all responses, or over those about one axis."""
 CHANGES = {
     "benchmark": pl.String,
     "outcome": pl.String,

@@ -223,7 +223,7 @@ def levels(
 def overall_change(
     frame: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | int | None] | None:
-    """Return the change over all pairs, as a row of `paired_change`; None if no pair has both values.
+    """Return the change across all pairs, as a row of `paired_change`; None if no pair has both values.
 
     The parameters are those of `levels`.
     """

@@ -40,7 +40,7 @@ from evenhand.studies.gate.evidence import (
 from evenhand.studies.gate.grammar import NATS, POINTS, UNITS
 
 LEVEL_CHANGE = "level_change"
-"""Measure: change of the mean of an outcome over all responses, or over those about one axis."""
+"""Measure: change of the mean of an outcome across all responses, or over those about one axis."""
 DIFFERENCE = "group_difference_change"
 """Measure: a group's change relative to the other groups. Its before and after are the group's own rates."""
 SCORE = " score"

@@ -214,7 +214,7 @@ def gate(
 
 
 def _risen(evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """Return a sentence for each outcome whose level (the mean over all groups) rose significantly between models."""
+    """Return a sentence for each outcome whose level (the mean across all groups) rose significantly between models."""
     risen = [one for one in evidence if one.about == LEVEL and one.axis is None and one.verdict == FOUND]
     several = len(risen) > 1
     return tuple(

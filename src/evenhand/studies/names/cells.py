@@ -249,7 +249,7 @@ def _make_change_columns(told: dict[str, Any]) -> dict[str, Any]:
 def judged_cells(rows: Sequence[dict[str, Any]], alpha: float) -> pl.DataFrame:
     """Return the table of all results (CELLS), with q and verdict of each change.
 
-    q is p by Holm's method over all rows and decodings, separately for each measure and benchmark.
+    q is p by Holm's method across all rows and decodings, separately for each measure and benchmark.
     """
     table = pl.DataFrame(
         [{name: row.get(name) for name in CELLS} for row in rows], schema=CELLS, orient="row", strict=False

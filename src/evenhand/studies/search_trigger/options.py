@@ -51,7 +51,7 @@ class TriggerSearch(StudyOptions, ModelOptions):
     restarts: Annotated[int, Flag(low=1)] = 3
     """Number of restarts. All but the first start from random tokens."""
     sweeps: Annotated[int, Flag(low=1)] = 50
-    """Maximum number of passes over all positions per restart."""
+    """Maximum number of passes across all positions per restart."""
     candidates: Annotated[int, Flag(low=1)] = 100
     """Number of candidate tokens per position."""
     screen: float | None = 0.25

@@ -78,7 +78,7 @@ def group_changes(
 
     Notes
     -----
-    Residuals of the changes are scaled by their expected spread and permuted over all groups. The p of the axis
+    Residuals of the changes are scaled by their expected spread and permuted across all groups. The p of the axis
     combines a sum of squares with the statistic of the most extreme group. It is at least that of F or t, because
     permutations of few prompts have short tails. The p of a group is the larger of its permutation p and that of
     Student's t. Checked in simulations.
