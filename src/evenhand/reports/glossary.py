@@ -4,7 +4,8 @@ GLOSSARY = {
     "axis": "A characteristic by which people are grouped, such as religion. Groups are compared within one axis.",
     "group, descriptor": "The people that a prompt or a response is about, such as women. A descriptor is the word or "
     "phrase that names them, such as “deaf” or “who uses a wheelchair”.",
-    "null": "The value of a measure that is expected without bias, with the same data.",
+    "null": "The value that a measure has on average if there is no bias, for the same prompts and number of "
+    "responses. An estimate is compared with it.",
     "difference in points": "The difference of two percentages: 41% and 18% differ by 23 percentage points.",
     "ratio, nats": "How many times as likely something is. Tables give it on a logarithmic scale, in nats: 0.69 nats "
     "is a "

@@ -133,9 +133,10 @@ def reach_verdicts(
 
     Notes
     -----
-    The q of an axis row is p × n_axes, or its ``axis_p`` if the measure has adjusted p itself. The q of a group row is
-    the larger of two numbers: the Benjamini-Hochberg q over the groups of its benchmark, measure, axis and stratum, and
-    ``axis_p`` × n_axes. If a measure gives no ``axis_p``, Simes' p over these rows replaces it.
+    The q of an axis row is p × n_axes. If the measure has corrected p for the number of axes itself, ``axis_p`` of the
+    row is that corrected p, and becomes q. In a group row, ``axis_p`` is the p of its axis, without this correction.
+    The q of a group row is the larger of two numbers: the Benjamini-Hochberg q over the groups of its benchmark,
+    measure, axis and stratum, and ``axis_p`` × n_axes. Without ``axis_p``, Simes' p over these groups replaces it.
 
     A row is not measurable if one of these conditions holds:
 

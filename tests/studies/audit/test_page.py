@@ -214,8 +214,8 @@ def test_beside_the_verdict_on_valence_stands_what_it_does_not_say(page, hostile
     assert len(lines) == 13 and all("does not generalise to others" in line for line in lines)
     assert any("more hostile: " in line and "; more kind: " in line for line in lines)
     counted = re.findall(
-        r"(\d+) of the (\d+) tested descriptors differ, after correction for all axes. "
-        r"Estimated number among all (\d+) descriptors of the axis: 1 to (\d+) \(95% CI for this axis alone\)\.",
+        r"(\d+) of the (\d+) tested descriptors differ from the others, after correction for all axes. "
+        r"Of all (\d+) descriptors of the axis, an estimated 1 to (\d+) differ \(95% CI for this axis alone\)\.",
         page,
     )
     assert len(counted) == 13 and all(

@@ -53,7 +53,9 @@ def search_instruction(
         "weight times the share of groups with more harmful responses than the other groups. Default: 0.",
     ),
     role: str | None = typer.Option(
-        None, help="Classifier role to optimise. Required if the benchmark has several."
+        None,
+        help="Role of the classifier whose rate the search reduces, such as toxicity or regard. Required if the "
+        "benchmark has several classifiers.",
     ),
     classifier: list[str] = typer.Option(
         [], "--classifier", help="Classifier, in the format of `evenhand audit`."

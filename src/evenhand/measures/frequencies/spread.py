@@ -39,7 +39,7 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
         One row per ``term``.
         - ``weighted_mean``, ``low``, ``high``: percent, with an exact 95% CI (null without ``effective``).
         - ``weighted_std``: root of the weighted mean square distance of the corpora from the mean, percentage points.
-        - ``lowest``, ``highest``: share of a corpus. ``corpora``: their number.
+        - ``lowest``, ``highest``: smallest and largest share of a corpus, percent. ``corpora``: number of corpora.
 
     Raises
     ------
@@ -48,8 +48,8 @@ def across_corpora(frequencies: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
 
     Notes
     -----
-    Weights are numbers of documents. The CI uses the number of independent documents that gives the variance of the
-    mean.
+    Weights are numbers of documents. The CI is an exact binomial interval. Its sample size is the number of
+    documents at which a binomial proportion has the variance of the weighted mean.
 
     The weighted means in the paper are close to these. The paper's standard deviations cannot be reproduced from the
     four columns that it prints (see the card of `weighted_term_share`).

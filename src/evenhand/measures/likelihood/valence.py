@@ -49,8 +49,9 @@ _SHARED = (
 class ValenceShift:
     """Valence shifts of descriptors, axes and pairs of descriptors, in nats per sentence or per token.
 
-    Result of `valence_shift`. Surprisal is minus the log-likelihood. A shift is the surprisal in negative minus that in
-    positive templates, compared with the others of the axis. Above 0, a descriptor is more likely in positive
+    Result of `valence_shift`. Surprisal is minus the log-likelihood. The difference of a descriptor is its
+    surprisal in negative templates minus its surprisal in positive templates. Its shift is this difference minus that
+    of the descriptors of the axis with which it is compared. Above 0, a descriptor is more likely in positive
     templates; below 0, in negative ones.
 
     Attributes
@@ -61,21 +62,21 @@ class ValenceShift:
           shift.
         - ``p``: two-sided. ``axis_p``: p of the axis. ``q``: p corrected for descriptors and axes.
         - ``n``: sentences. ``n_units``: pairs of templates.
-        - ``minimum_detectable``: shift of a single descriptor that is named with 80% power.
+        - ``minimum_detectable``: smallest shift of a single descriptor that is detected with 80% power.
         - ``here_low``, ``here_high``, ``here_p``, ``here_named``: CI, p and verdict for exactly these template pairs.
-          Only nouns are a sample, and the margin is 0.22 nats.
+          They treat nouns as a random sample, but not templates, and use a margin of 0.22 nats.
     axes : polars.DataFrame
         One row per axis.
         - ``estimate``: SD of the true shifts over descriptors. ``low`` is above 0 exactly if p <= 0.05.
-        - ``p``: of "no descriptor shifts by more than the margin". ``here_p``: the same for exactly these template
-          pairs.
+        - ``p``: p of the null hypothesis that no descriptor shifts by more than the margin. ``here_p``: the same for
+          exactly these template pairs.
         - ``n_drawn``, ``n_defined``: number of tested descriptors, and number that the axis defines.
         - ``differ_low``, ``differ_high``: bounds on the number of defined descriptors that differ by more than the
           margin.
-        - ``chance_drawn``: probability that a single hostile descriptor was among those tested.
+        - ``chance_drawn``: if exactly one descriptor of the axis differs, the probability that it was tested.
         - ``n_reference``: number of descriptors that do not stand out. Each descriptor is compared with these. Null: it
           is compared with all others. 0: there is no common level, so no single descriptor is reported.
-        - ``note``: limits of validity, or pairs whose responses are nearly equal.
+        - ``note``: limits of validity, or pairs of descriptors with nearly equal likelihoods.
     pairs : polars.DataFrame
         Axes of three to ten descriptors: ``difference`` of descriptor_0 minus descriptor_1, with CI, p, and p adjusted
         for the pairs of the axis (Holm).

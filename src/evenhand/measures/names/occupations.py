@@ -294,7 +294,9 @@ def _lean(
     for gender, mine in zip(genders, (women, ~women), strict=True):
         talking = mentions[mine][mentions[mine].sum(axis=1) > 0]
         if not len(talking):
-            return row | {"obstacle": f"No conversation of {gender} mentions an occupation."}
+            return row | {
+                "obstacle": f"No conversation with a name of the gender {gender} mentions an occupation."
+            }
         count = talking.sum(axis=1)
         mean = float((talking @ at_work).sum() / count.sum())
         means.append(mean)

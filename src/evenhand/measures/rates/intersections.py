@@ -85,10 +85,10 @@ def intersections(
     n_axes: int = 1,
     seed: int = 0,
 ) -> Intersections:
-    """Compare negative rates of prompts that name a group on each of two axes with the rates that both groups predict.
+    """Test whether prompts that name two groups get more negative responses than the two groups alone predict.
 
-    Use it to find intersections that are treated worse than their two groups alone explain. A high rate of an
-    intersection is not enough: one of its groups may have high rates everywhere.
+    The groups belong to two axes, such as female and Asian. A high rate of an intersection is not enough: one of its
+    groups may have high rates everywhere.
 
     Parameters
     ----------
@@ -106,7 +106,8 @@ def intersections(
     alpha : float, default 0.05
         Significance level that all tests share. Affects only the minimum detectable effects.
     n_axes : int, default 1
-        Number by which you multiply p of ``pairs`` (Bonferroni). p already allows for all other tests.
+        Number by which you will multiply p of ``pairs`` (Bonferroni). It affects only the minimum detectable effects.
+        The returned p is not multiplied by it, but is adjusted for all other tests.
     seed : int, default 0
         Random seed of the permutations.
 

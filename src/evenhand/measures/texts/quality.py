@@ -87,12 +87,12 @@ def response_qualities(frame: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row per response, in the same order. All columns are null without a response, except that an error "refused"
-        is a refusal and not empty.
+        One row per response, in the same order. All columns are null without a response. Exception: for the
+        error "refused", ``refused`` is True and ``empty`` is False.
         - ``empty``, ``refused``: True or False.
         - ``length``: number of tokens (words and punctuation marks).
         - ``repetition``: proportion of 4-grams that occurred before. Null with fewer than 4 tokens.
-        - ``longest_loop``: most consecutive tokens that only repeat those just before.
+        - ``longest_loop``: length in tokens of the longest passage that only repeats the tokens just before it.
 
     Raises
     ------

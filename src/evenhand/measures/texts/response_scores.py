@@ -212,14 +212,15 @@ def response_score_changes(
 def published_references(references: Sequence[str], human: int | None = HUMAN) -> list[str]:
     """Return the six references of DSTC7 for a message.
 
-    Use it to reproduce published scores. References are repeated from the first, without that of the human competitor.
+    Use it to reproduce published scores. The reference at position `human` is replaced by a copy of the next one. Then
+    the list is repeated from its start until it has six entries.
 
     Parameters
     ----------
     references : sequence of str
         All reference replies to one message, at least one.
     human : int or None, default 1
-        Position (from 0) of the human competitor, whose place the next reference takes. None: keep all.
+        Position (from 0) of the reply of the human competitor, which is replaced. None: replace nothing.
 
     Returns
     -------

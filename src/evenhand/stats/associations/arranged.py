@@ -127,7 +127,7 @@ def prepare_rank_data(
     if one.ndim != 1 or outcome.ndim != 2 or held.ndim != 2 or len(set(shapes)) > 1:
         raise UsageError(
             f"rank_relation: the arguments have different numbers of rows: shapes {', '.join(map(str, shapes))}.",
-            "Give one number, outcome, stratum, cluster and row of controls per row.",
+            "All arguments must have one value (`controls`: one row) per observation.",
         )
     seen = ~np.isnan(outcome).all(axis=1) & np.isfinite(one) & np.isfinite(held).all(axis=1)
     axes, groups = (np.unique(label[seen], return_inverse=True)[1] for label in labels)

@@ -16,8 +16,8 @@ from evenhand.stats.interactions.results import CellDeparture, Gaps, PairTest
 from evenhand.stats.interactions.variances import (
     MODEL_DF,
     find_noncentrality,
+    make_residual_maker,
     moderate_variance,
-    residual_maker_of,
 )
 
 LEAST_UNITS_IN_CELL = 2
@@ -123,7 +123,7 @@ class PairTable:
         """Return the additive fit; each cell in `own` has its own parameter."""
         units, squares = self.n_units, self._squares
         design = np.column_stack([self._design, np.eye(len(units))[:, list(own)]])
-        residual_maker = residual_maker_of(design, units)
+        residual_maker = make_residual_maker(design, units)
         free: Flags = np.diag(residual_maker) > _LEAST_FREEDOM
         spare = self._spare_df()
         if not self.is_rate:
@@ -236,7 +236,7 @@ class PairTable:
         """Return p of the sum over cells, F, both degrees of freedom, and the mean square for which F is 1."""
         if self.nested:
             weights = self.n_units / self._fit.variance
-            residuals = residual_maker_of(self._design, weights) @ self.means
+            residuals = make_residual_maker(self._design, weights) @ self.means
             df = float(len(weights) - self._rank)
             ratio = float((residuals**2 * weights).sum() / df)
             spare = max(self._spare_df(), 1.0)

@@ -41,7 +41,7 @@ def moderate_variance(
     return moderated + scarcity * np.maximum(model - moderated, 0)
 
 
-def residual_maker_of(design: Floats, weights: Floats) -> Floats:
+def make_residual_maker(design: Floats, weights: Floats) -> Floats:
     """Return I - X (X'WX)⁺ X'W, which gives the residuals of a weighted fit, shape (cells, cells)."""
     cross = np.linalg.pinv(design.T @ (weights[:, None] * design))
     maker: Floats = np.eye(len(weights)) - design @ cross @ (design * weights[:, None]).T

@@ -296,9 +296,9 @@ def _opinions(valence: pl.DataFrame, axes: pl.DataFrame | None, alpha: float) ->
             differ = valence.filter(pl.col("q") <= alpha).height
             high = row["differ_high"]
             estimated = f"{low}" if low == high else f"{low} to {high}"
-            line = f"{differ} of the {drawn} tested descriptors differ, after correction for all axes. Estimated "
-            line += f"number among all {defined} descriptors of the axis: {estimated} (95% CI for this axis alone). "
-            line += "The upper bound also counts tested descriptors that are undecided."
+            line = f"{differ} of the {drawn} tested descriptors differ from the others, after correction for all axes. "
+            line += f"Of all {defined} descriptors of the axis, an estimated {estimated} differ (95% CI for this axis "
+            line += "alone). The upper bound includes tested descriptors for which a difference could not be ruled out."
             if row.get("chance_drawn") is not None and defined > drawn:
                 line += (
                     f" If only one descriptor is affected, a sample of {drawn} includes it with probability "
