@@ -248,7 +248,7 @@ def test_what_is_no_conversation_is_refused(start, fakes):
         make_plan([PlanPart("names", introductions(2), ConversationRequest(GREEDY, 12))], {})
     plan, model, directory = start(["Hi."])
     execute(plan, model, directory)
-    with pytest.raises(DataError, match="no conversations of 'texts'"):
+    with pytest.raises(DataError, match="no conversations of the benchmark 'texts'"):
         self_chats(directory, "texts")
 
 

@@ -299,7 +299,9 @@ def test_texts_that_a_judge_refuses_are_error_rows(loopback, judging):
         assert judging(server, retry_errors=True).errors == {}
 
 
-@pytest.mark.parametrize(("status", "said"), [(400, "rejects every request"), (404, "answers status 404")])
+@pytest.mark.parametrize(
+    ("status", "said"), [(400, "rejects every request"), (404, "returned an error: status 404")]
+)
 def test_a_judge_that_takes_nothing_stops_early(loopback, judging, status, said):
     with loopback.LoopbackServer(lambda asked: (status, {"error": "no such model"})) as server:
         with pytest.raises(ModelError, match=said):

@@ -54,7 +54,7 @@ def test_the_budget_stays_halved_and_other_errors_pass():
     def broken(rows: np.ndarray) -> None:
         raise RuntimeError("shapes do not match")
 
-    with pytest.raises(UsageError, match="at least 1 token"):
+    with pytest.raises(UsageError, match="`--batch-tokens` must be at least 1, got 0"):
         Budget(tokens=0, most_targets=1)
     with pytest.raises(RuntimeError, match="shapes"):
         run_batches(np.full(4, 2), np.ones(4, dtype=np.int64), budget, broken)

@@ -210,9 +210,9 @@ def find_server(name: str, environment: Mapping[str, str] = os.environ) -> Serve
     UsageError for options that cannot be read.
 
     >>> find_server("gpt2"), find_server("http://localhost:8000/v1#gpt2", {})
-    (None, Asked(host='localhost:8000', variable='', safe=True))
+    (None, Server(host='localhost:8000', variable='', safe=True))
     >>> find_server("https://example.org/v1#m?key=HOME", {"HOME": "/home/me"})
-    Asked(host='example.org', variable='HOME', safe=False)
+    Server(host='example.org', variable='HOME', safe=False)
     """
     name = name.removeprefix(f"{MODEL_ROLE}:")
     if is_address(name):

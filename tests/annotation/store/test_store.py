@@ -301,7 +301,7 @@ def test_a_migration_that_fails_leaves_nothing(
 def test_without_the_extra_its_command_is_named() -> None:
     program = (
         "import sys; sys.modules['sqlalchemy'] = None\n"
-        "from evenhand.annotation.store import Shown, LeaseLost\n"  # what needs no database
+        "from evenhand.annotation.store import ShowItem, LeaseLost\n"  # what needs no database
         "from evenhand.schema import UsageError\n"
         "try:\n    from evenhand.annotation.store import open_store\n"
         "except UsageError as error:\n    print(error.hint)\n"

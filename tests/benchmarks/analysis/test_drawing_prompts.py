@@ -114,7 +114,7 @@ def test_a_draw_depends_on_the_seed_and_its_axis_alone(full: dict[str, PromptSet
 
 
 def test_too_small_a_limit_says_what_is_needed(full: dict[str, PromptSet]) -> None:
-    with pytest.raises(UsageError, match="two descriptors in both templates") as caught:
+    with pytest.raises(UsageError, match="two descriptors, each in both templates") as caught:
         pairs_with_own_nouns(full["evenhand-pll"], 3, seed=0)
     assert "--limit 4" in caught.value.hint
 

@@ -116,7 +116,8 @@ def test_whether_wordings_are_the_floor_is_decided_prompt_by_prompt() -> None:
     assert sum(row["p"] <= 0.05 for row in rows) <= 1
     assert abs(np.mean([row["estimate"] for row in rows])) < 3
     assert rows[0]["n"] == 6 * 2 * 4 + 6 * 6 * 4 and rows[0]["n_units"] == 12
-    assert "in 6 of 12 prompts" in rows[0]["note"] and "left out" not in rows[0]["note"]
+    assert "In 6 of 12 prompts, which ask about a group in several wordings" in rows[0]["note"]
+    assert "left out" not in rows[0]["note"]
     planted = response_similarity(_names_and_persons(rng, 0.6)).axes.row(0, named=True)
     assert planted["p"] < 0.01 and planted["low"] > 0
 

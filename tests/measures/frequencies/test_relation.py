@@ -174,4 +174,4 @@ def test_few_descriptors_beside_people_give_no_number() -> None:
         rows = frequency_relation(often, kind, total=1000).relations
         row = rows.filter((pl.col("counted") == "near_person") & pl.col("axis").is_null()).to_dicts()[0]
         assert (row["estimate"] is not None) == known
-        assert known or row["note"].startswith("Too few: 3 of 24")
+        assert known or row["note"].startswith("Only 3 of 24 descriptors occur")

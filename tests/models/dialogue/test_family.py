@@ -138,7 +138,9 @@ def test_a_label_that_is_no_part_of_a_line_is_refused(folder, tiny_folder):
             DialogueOptions(label=label)
         place = folder("gpt2", f"tuned{ord(label[-1])}")
         (place / "evenhand_dialogue.json").write_text(json.dumps({"label": label}))
-        with pytest.raises(DataError, match=f"evenhand_dialogue.json: the label .*{told}"):
+        with pytest.raises(
+            DataError, match=f"evenhand_dialogue.json: the training label .* is invalid: .*{told}"
+        ):
             dialogue_model(load_model(str(place)))
 
 

@@ -65,7 +65,7 @@ def test_rows_that_nobody_else_continues_are_not_copied(
 ) -> None:
     state = state_of(tiny_folder, "gpt2")
     put: list[Any] = []
-    monkeypatch.setattr(KeyValueBuffer, "put", lambda *given: put.append(given))
+    monkeypatch.setattr(KeyValueBuffer, "overwrite_rows", lambda *given: put.append(given))
     everybody = torch.arange(2)
     with torch.inference_mode():
         state.join(SEQUENCES[:2], everybody, everybody)

@@ -78,7 +78,7 @@ def test_a_name_of_several_lists_is_of_none() -> None:
 
 
 def test_what_cannot_open_a_conversation() -> None:
-    with pytest.raises(DataError, match="No name is left"):
+    with pytest.raises(DataError, match="table of names is empty"):
         introductions(NAMES.clear())
     with pytest.raises(DataError, match="no column gender"):
         introductions(NAMES.drop("gender"))

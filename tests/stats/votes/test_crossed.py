@@ -103,7 +103,7 @@ def test_what_cannot_be() -> None:
         crossed_mean([1.0, np.nan], alone(2))
     with pytest.raises(UsageError, match="null must be between 0 and 1, got 0"):
         crossed_share([1.0, 0], alone(2), null=0)
-    with pytest.raises(UsageError, match="first has"):
+    with pytest.raises(UsageError, match="argument first must have one entry"):
         crossed_difference([1.0, 0], [True], alone(2), shares=True)
     with pytest.raises(UsageError, match="level must be between 0 and 1, got 2"):
         crossed_mean([1.0, 0], alone(2), level=2)

@@ -87,7 +87,7 @@ def test_who_was_trained_with_a_label_is_asked_behind_it_and_says_so(tmp_path):
     assert frame["lines_before"].equals(frame["text"].alias("lines_before")), "of every sample"
     asked = run.directory.manifest.asked["answers"]
     assert (asked.turns, asked.speaker["dialogue"]["label"]) == (2, LABEL)
-    how = f"in the format transcript, the label {LABEL!r} behind each"
+    how = f"in the format transcript, with the label {LABEL!r} at the end of each"
     note = f"answers: the model replies to each text as the first utterance of a conversation, {how}"
     page = unescape(run.html())
     assert note in page and "evenhand_dialogue.json says so" in page

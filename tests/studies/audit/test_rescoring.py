@@ -118,7 +118,7 @@ def test_a_run_of_likelihoods_has_nothing_to_judge(judged_house, tmp_path):
     (tmp_path / "mine.csv").write_text("\n".join(["axis,template,descriptor,noun,text", *rows]))
     mine = {"benchmarks": ["evenhand-likelihood"], "prompts": str(tmp_path / "mine.csv")}
     scored = audit("puppet/random", **mine, output=tmp_path / "run")
-    with pytest.raises(DataError, match=r"its benchmark .evenhand-like"):
+    with pytest.raises(DataError, match=r"none of its benchmarks .evenhand-like"):
         rescore(scored, {"toxicity": "vader"})
 
 

@@ -164,7 +164,9 @@ def test_declared_values_are_missing_in_every_column(tmp_path: Path) -> None:
         known = [numbers[p] for w, p in zip(who, pay, strict=True) if w == group and p in numbers]
         assert mean == pytest.approx(np.mean(known))
     assert "35 cells are read as missing, 'k.A.' (who 20, pay 15)." in found.told
-    assert "20 of 60 rows have no who and are excluded from it." in found.told
+    assert (
+        "20 of 60 rows have no value in the column who and are excluded from its comparisons." in found.told
+    )
     coded = eh.measure({"who": who[:20], "pay": [3.0, -99.0] * 10}, columns=columns, missing="-99")
     assert set(coded.tables()["score_groups"]["mean"]) == {3.0}
     with pytest.raises(UsageError, match="Empty cells always count as missing"):
@@ -260,7 +262,9 @@ def test_a_label_that_is_not_there_and_one_that_nobody_asked_for() -> None:
 
 def test_rows_that_name_no_group_are_left_out_and_told() -> None:
     found = eh.measure({"sex": ["a", "b", ""] * 20, "score": list(range(60))})
-    assert "20 of 60 rows have no sex and are excluded from it." in found.told
+    assert (
+        "20 of 60 rows have no value in the column sex and are excluded from its comparisons." in found.told
+    )
 
 
 def test_an_axis_that_hangs_together_with_another_is_looked_at_inside_it() -> None:

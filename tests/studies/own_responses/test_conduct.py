@@ -223,7 +223,9 @@ def test_a_classifier_that_judges_nothing_is_an_error_with_its_cause(
     with pytest.raises(ModelError, match=message):
         measure(file, "rudeness", classifiers=["house/words"])
     monkeypatch.setattr(judged_house.WordJudge, "classify", lambda self, texts, contexts=None: None)
-    with pytest.raises(ModelError, match="A NoneType was returned, which has no scores, labels, score"):
+    with pytest.raises(
+        ModelError, match="returned an object of type NoneType, which has no scores, labels, score"
+    ):
         measure(file, "rudeness", classifiers=["house/words"])
 
 

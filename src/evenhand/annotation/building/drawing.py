@@ -115,7 +115,7 @@ def sample_evenly(
 
     key: function that returns the name of a thing, which determines with the seed when it is drawn.
 
-    >>> draw_interval(["a1", "a2", "a3", "b1"], 2, 0, str, lambda thing: thing[0])[1]
+    >>> sample_evenly(["a1", "a2", "a3", "b1"], 2, 0, str, lambda thing: thing[0])[1]
     'b1'
     """
     if limit is None or limit >= len(things):

@@ -43,7 +43,7 @@ class Draw:
     def are_drawn(self, places: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return whether positions (or digests) are in the sample: (n,) integers to (n,) booleans.
 
-        >>> float(Draw(0.25, seed=1, name="a.txt").drawn(np.arange(100_000)).mean().round(2))
+        >>> float(Draw(0.25, seed=1, name="a.txt").are_drawn(np.arange(100_000)).mean().round(2))
         0.25
         """
         if self.draws_all:

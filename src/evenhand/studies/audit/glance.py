@@ -337,6 +337,7 @@ def _name_most_harmed_group(benchmark: "BenchmarkView") -> str:
 def describe_pooled_score(view: "ReportView") -> str:
     """Return a sentence on the numbers that a suite pools over its benchmarks; empty if it pools none.
 
+    >>> from evenhand.reports import ReportView
     >>> from evenhand.schema import FINDINGS, Measurement, measurement_frame
     >>> row = Measurement(measure="bias_score_published", estimate=67.26, n=843, benchmark="robbie")
     >>> describe_pooled_score(ReportView("m", {}, {}, measurement_frame([row]), pl.DataFrame(schema=FINDINGS), ()))

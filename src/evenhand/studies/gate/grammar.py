@@ -92,7 +92,8 @@ unit='points', axis='race_ethnicity', benchmark='regard')
     evenhand.schema.errors.UsageError: --fail-if "disparity > 5": the unit is missing.
       disparity > 5
                    ^
-    5 what? points (percentage points, of rates), nats (of likelihoods) or units (the outcome's own, of scores).
+    Write a unit after 5: points (percentage points, of rates), nats (of likelihoods) or units (the outcome's own, of \
+scores).
     """
     line = " ".join(text.split())
     parts = PLACE.split(line)
