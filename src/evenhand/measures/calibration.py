@@ -75,7 +75,7 @@ class Calibrated:
         --------
         >>> print(Calibrated("gap", 40, (), 2, 9000, 0.031, 0.055, worst_design="rare events", worst_n=400).sentence)
         In simulations without bias, the false-positive rate was 5.5% in the worst of 40 designs (400 data sets) and
-        3.1% across all 9,000 data sets.
+        3.1% over all 9,000 data sets.
         >>> Calibrated("gap", 4, ("rare events",), 0, 900, 0.09, 0.31, why="false-positive rate 31.0%").sentence
         'In simulations, this measure fails in 1 of 4 designs (rare events: false-positive rate 31.0%).'
         """
