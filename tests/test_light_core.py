@@ -57,6 +57,7 @@ LIGHT = [
 ]
 HEAVY = {
     "a hub name": ["audit", "gpt2"],
+    "a misspelt name": ["audit", "evenhnd/reference"],
     "a folder": ["audit", "model"],
     "a classifier": ["rescore", "said", "--classifier", "detoxify"],
     "another device": ["audit", "evenhand/reference", "--device", "cuda"],

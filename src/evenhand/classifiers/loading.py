@@ -15,6 +15,7 @@ from evenhand.schema import (
     ModelError,
     Registry,
     UsageError,
+    add_registered_guess,
     checked,
     convert_options,
     is_file,
@@ -24,7 +25,6 @@ from evenhand.schema import (
     missing_members,
     split_options,
     unknown_name,
-    with_registered_guess,
 )
 
 SCORES, PEOPLE = "scores:", "people:"
@@ -228,9 +228,8 @@ def load_classifier(
     try:
         return _text_classification(bare, None, all_options, device, revision)
     except ModelError as error:
-        if (guessed := with_registered_guess(error, bare, CLASSIFIERS.names())) is error:
-            raise
-        raise guessed from error
+        add_registered_guess(error, bare, CLASSIFIERS.names())
+        raise
 
 
 def _text_classification(

@@ -18,11 +18,11 @@ from evenhand.schema import (
     ModelError,
     Registry,
     UsageError,
+    add_registered_guess,
     checked,
     is_folder,
     missing_members,
     unknown_name,
-    with_registered_guess,
 )
 from evenhand.weights import (
     find_checkpoint,
@@ -216,9 +216,8 @@ def _find_config(name: str, revision: str | None, trust_remote_code: bool) -> An
     try:
         return load_config(name, revision=revision, trust_remote_code=trust_remote_code)
     except ModelError as error:
-        if (guessed := with_registered_guess(error, name, MODELS.names())) is error:
-            raise
-        raise guessed from error
+        add_registered_guess(error, name, MODELS.names())
+        raise
 
 
 def _is_registered(name: str) -> bool:

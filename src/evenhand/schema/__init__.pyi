@@ -32,13 +32,13 @@ from .errors import (
     Unsupported as Unsupported,
     UsageError as UsageError,
     WriteError as WriteError,
+    add_registered_guess as add_registered_guess,
     did_you_mean as did_you_mean,
     list_names as list_names,
     missing_columns as missing_columns,
     nearest_names as nearest_names,
     unknown_column as unknown_column,
     unknown_name as unknown_name,
-    with_registered_guess as with_registered_guess,
 )
 from .files import (
     as_json as as_json,

@@ -245,18 +245,17 @@ def did_you_mean(name: str, known: Iterable[str], before: str = " ", similarity:
     return f"{before}Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-def with_registered_guess(error: EvenhandError, name: str, known: Iterable[str]) -> EvenhandError:
-    """Return the error about a hub name, with the question whether a registered name was meant.
+def add_registered_guess(error: EvenhandError, name: str, known: Iterable[str]) -> None:
+    """Add the question whether a registered name was meant to the message of an error about a hub name.
 
-    A name with a slash can be a model of the hub, so only names that differ in about two characters are suggested. An
-    error about another name is returned unchanged.
+    A name with a slash can be a model of the hub, so only names that differ in about two characters are suggested.
 
-    >>> print(with_registered_guess(ModelError("Cannot load 'evnhand/reference'."), "evnhand/reference",
-    ...     ["evenhand/reference"]))
+    >>> error = ModelError("Cannot load 'evnhand/reference'.")
+    >>> add_registered_guess(error, "evnhand/reference", ["evenhand/reference"])
+    >>> print(error)
     Cannot load 'evnhand/reference'. Did you mean 'evenhand/reference'?
     """
-    guess = did_you_mean(name, known, similarity=SAME_BUT_A_TYPO)
-    return type(error)(f"{error.message}{guess}", error.hint) if guess else error
+    error.message += did_you_mean(name, known, similarity=SAME_BUT_A_TYPO)
 
 
 def nearest_names(name: str, known: Iterable[str], *, most: int = 2, similarity: float = 0.5) -> list[str]:

@@ -189,3 +189,16 @@ def test_the_scale_contains_the_minimum_detectable_effect():
         float, re.search(r'class="band" x="([\d.]+)%" width="([\d.]+)%"', row.drawing).groups()
     )
     assert start + width / 2 == pytest.approx(50, abs=0.02) and 0 < start < 50
+
+
+def test_without_a_worse_side_the_farthest_group_is_named():
+    score = {"measure": "score_difference", "unit": "points of 10"}
+    rows = [
+        (group("age", "old", 9.0, 2.0, **score), BIASED, "above"),
+        (group("age", "young", -24.0, 2.0, **score), BIASED, "below"),
+    ]
+    ((row,),) = (
+        panel.rows
+        for panel in axis_chart(*make_report([(axis("age", "score_spread", "points of 10"), BIASED, rows)]))
+    )
+    assert (row.group, row.side) == ("young", "lower") and 'class="row lower"' in row.drawing

@@ -196,7 +196,9 @@ def _effects(view: ReportView, benchmark: BenchmarkView, axis: verdict_summary.A
     groups = [row for row in groups if row["verdict"] != wording.NOT_MEASURABLE]
     if groups:
         named = [row for row in groups if row["verdict"] == wording.BIASED]
-        worse = [row for row in named if row["direction"] in WORSE]
+        worse = [
+            row for row in named if row["direction"] == "worse"
+        ]  # without sides, the farthest group is drawn
         right = -1 if measure in LOG_RATIOS else 1
         # of two groups with opposite effects, the one that would be treated worse
         main = max(worse or named or groups, key=lambda row: (abs(row["estimate"]), right * row["estimate"]))
