@@ -6,27 +6,30 @@ from scipy.special import fdtr, ncfdtrinc
 from evenhand.stats.arrays import Floats
 
 MODEL_DF = 10.0
-"""Weight (degrees of freedom) of the model's variance in that of a contrast."""
+"""Degrees of freedom of the model's variance when it is averaged with the empirical variance of a contrast."""
 FEW_EVENTS, MANY_EVENTS = 5.0, 10.0
-"""Expected numbers of events in a cell. From the second on, the scatter of the cell is trusted; below the first, the
-variance of a contrast is at least that of the model. 5 is the usual rule for expected counts (Cochran 1954)."""
+"""Expected numbers of events in a cell. With `FEW_EVENTS` or fewer, the variance of a contrast is at least that of the
+model. With `MANY_EVENTS` or more, it has no minimum. In between, the minimum is phased out linearly. 5 is the usual
+rule for expected counts (Cochran 1954)."""
 
 
 def moderate_variance(
     own: Floats, own_df: Floats | float, model: Floats, events: Floats | None = None
 ) -> Floats:
-    """Return variances of contrasts: means of their own and the model's, weighted by degrees of freedom.
+    """Return the mean of each contrast's empirical variance and its variance under the additive model.
+
+    The weights are degrees of freedom.
 
     Parameters
     ----------
     own, model : numpy.ndarray, shape (m,)
-        Variance from the scatter in the cells, and variance under the additive model.
+        Empirical variance of the contrast, and its variance under the additive model.
     own_df : numpy.ndarray, shape (m,), or float
         Degrees of freedom of `own`.
     events : numpy.ndarray, shape (m,), optional
         For rates: the smallest expected number of events, or of non-events, in a cell of the contrast. A small cell
-        often has no event, and then no scatter, although its true rate is above 0. With few events, the variance is
-        therefore not below that of the model.
+        often has no event. Its empirical variance is then 0, although its true rate is above 0. With few events, the
+        result is therefore not below `model`.
 
     Examples
     --------
@@ -49,5 +52,9 @@ def make_residual_maker(design: Floats, weights: Floats) -> Floats:
 
 
 def find_noncentrality(ratio: float, df: float, spare: float, share: float) -> float:
-    """Return the noncentrality for which `share` of the F distribution is below `ratio`, or 0."""
+    """Return the noncentrality at which `share` of the noncentral F distribution is below `ratio`.
+
+    df, spare: degrees of freedom of the numerator and the denominator. Return 0 if at most `share` of the central F
+    distribution is below `ratio`.
+    """
     return float(ncfdtrinc(df, spare, share, ratio)) if fdtr(df, spare, ratio) > share else 0.0

@@ -33,11 +33,11 @@ GROUP_MEASURES = {
     "missing_disparity": "missing_difference",
     "refusal_disparity": "refusal_difference",
 }
-"""Measure of single groups for each measure of a whole axis."""
+"""The measure of single groups that belongs to each measure of a whole axis."""
 LOG_RATIOS = ("valence_spread", "humanising_spread")
 """Measures of differences in log-likelihood, drawn as ratios. A group with a value below 0 is treated worse."""
 WORSE = ("worse", "above")
-"""Directions of findings that are drawn on the right of the chart."""
+"""Directions that are drawn to the right: treated worse, or higher for measures without a worse side."""
 SIDES = {True: ("treated better", "treated worse"), False: ("lower", "higher")}
 
 
@@ -50,7 +50,7 @@ class AxisRow:
     label, verdict : str
         Display name of the axis, and its verdict.
     drawing : Markup
-        The estimate with its 95% CI, the other named groups as small dots, and the minimum detectable effect as a band.
+        The estimate with its 95% CI, other groups with a detected difference as small dots, and the MDE as a band.
     group, size : str
         The group farthest from the others, and its effect.
     side, interval : str
@@ -122,7 +122,7 @@ class _Effects:
 
     @property
     def has_sides(self) -> bool:
-        """Return whether one direction means worse treatment. Otherwise it only means a higher value."""
+        """Return True if the directions mean treated worse and better, False if they mean only higher and lower."""
         rows = [*([] if self.main is None else [self.main]), *self.named]
         directions = {row["direction"] for row in rows if row["direction"]}
         if directions:
